@@ -1,9 +1,11 @@
-"""``python -m benchmarks failover``: for how long verdicts stand still when a worker of three dies, or a fourth comes.
+"""``python -m benchmarks failover``: for how long verdicts stand still when a worker of three dies or leaves, or a
+fourth comes.
 
 A broker is started for it, and its index topic filled. Three workers share pages and shards, with one holder a shard
-and with two; pages keep coming. Each worker in turn is killed (kill -9) and stopped (SIGSTOP); in the end a fourth one
-comes. What counts is the longest time in which a reader of committed records got no verdict on the pages of a worker
-that lived, the worst of them: with nothing the matter it is a commit (``commit.seconds``).
+and with two; pages keep coming. Each worker in turn is killed (kill -9), stopped (SIGSTOP) and taken away for good
+(SIGUSR1); in the end a fourth one comes. What counts is the longest time in which a reader of committed records got no
+verdict on the pages of a worker that lived, the worst of them: with nothing the matter it is a commit
+(``commit.seconds``).
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ from worker.compose.step import policy
 from worker.compose.topology import specs
 from worker.config import Settings, load_settings
 from worker.observe.scrape import is_ready
+from worker.stopping import FOR_GOOD
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.output_reader import OutputReader
 from worker.stream.kafka.publish import publish_pages
@@ -74,9 +77,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """How many survivors, and how much is tried."""
     parser.add_argument("--entries", type=int, default=MILLION, metavar="N", help=f"survivors (default: {MILLION:,})")
     parser.add_argument("--replicas", type=int, choices=(1, 2), help="holders a shard (default: both, in turn)")
-    parser.add_argument(
-        "--turns", type=int, default=WORKERS, help="kill and stop so many of the workers (default: all)"
-    )
+    parser.add_argument("--turns", type=int, default=WORKERS, help="do each to so many of the workers (default: all)")
     parser.add_argument("--seconds", type=float, default=STOPPED_SECONDS, help="how long one is away (default: 60)")
     parser.add_argument("--json", action="store_true", help="an object a measurement and line")
 
@@ -109,14 +110,14 @@ def measure(replicas: int, entries: int, turns: int, seconds: float) -> Iterator
         crew.wait_until_ready()
         with crew.crawled():
             for turn in range(turns):
-                for what, signal_ in (("kill -9", signal.SIGKILL), ("SIGSTOP", signal.SIGSTOP)):
-                    name, worker = list(crew.workers.items())[0 if what == "kill -9" else turn % WORKERS]
+                for signal_ in (signal.SIGKILL, signal.SIGSTOP, FOR_GOOD):
+                    name, worker = list(crew.workers.items())[turn % WORKERS if signal_ == signal.SIGSTOP else 0]
                     others = crew.partitions_of(set(crew.workers) - {name})
 
                     def strike(pid: int = worker.pid, signal_: signal.Signals = signal_) -> None:
                         os.kill(pid, signal_)
 
-                    yield crew.standstill(f"{what} of worker {name}", strike, others, seconds)
+                    yield crew.standstill(f"{signal_.name} of worker {name}", strike, others, seconds)
                     if signal_ == signal.SIGSTOP:
                         os.kill(worker.pid, signal.SIGCONT)
                     else:

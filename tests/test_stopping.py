@@ -9,24 +9,36 @@ from collections.abc import Iterator
 
 import pytest
 
-from worker.stopping import AskedToStop
+from worker.stopping import FOR_GOOD, AskedToStop
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT, FOR_GOOD)
 
 
 @pytest.fixture
 def asked() -> Iterator[AskedToStop]:
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    before = {number: signal.getsignal(number) for number in SIGNALS}
     yield AskedToStop()
     for number, handler in before.items():
         signal.signal(number, handler)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_stops_the_runner(asked: AskedToStop, number: signal.Signals) -> None:
     stops: list[str] = []
     asked.tell(lambda: stops.append("stop"))
     assert not stops
     signal.raise_signal(number)
     assert stops == ["stop"]
+    assert asked.for_good is (number == FOR_GOOD)
+
+
+def test_who_was_told_to_stop_for_good_does_so_whatever_else_it_is_told(asked: AskedToStop) -> None:
+    """Supervisors send SIGTERM after it."""
+    told: list[bool] = []
+    for number in (FOR_GOOD, signal.SIGTERM):
+        signal.raise_signal(number)
+    asked.tell(lambda: told.append(asked.for_good))
+    assert told == [True]
 
 
 def test_a_signal_that_came_before_there_was_a_runner_stops_it_at_once(asked: AskedToStop) -> None:

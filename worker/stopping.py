@@ -6,15 +6,24 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
+from typing import Final
+
+FOR_GOOD: Final = signal.SIGUSR1
+"""Asks a worker to stop that will not be started again."""
 
 
 class AskedToStop:
-    """SIGTERM and SIGINT, remembered from when this is made on: who asks while the worker starts is heard, too."""
+    """SIGTERM, SIGINT and ``FOR_GOOD``, remembered from when this is made on: who asks while the worker starts is
+    heard, too."""
 
     def __init__(self) -> None:
+        self.for_good = False
+        """Whether ``FOR_GOOD`` was among what it was asked by."""
         self._by: int | None = None
         self._stop: Callable[[], None] | None = None
-        self._before = {number: signal.signal(number, self._ask) for number in (signal.SIGTERM, signal.SIGINT)}
+        self._before = {
+            number: signal.signal(number, self._ask) for number in (signal.SIGTERM, signal.SIGINT, FOR_GOOD)
+        }
 
     def by_now(self) -> bool:
         """Whether the process was asked to stop."""
@@ -35,6 +44,7 @@ class AskedToStop:
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
         self._by = number
+        self.for_good |= number == FOR_GOOD
         if self._stop is not None:
             self._stop()
 

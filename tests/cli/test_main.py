@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import subprocess
@@ -128,6 +129,47 @@ def test_memory_that_ran_out_is_told_in_one_line(
     out, told = capsys.readouterr()
     assert not out
     assert re.fullmatch(r"worker: error: memory ran out: .*index\.memory_mb.*\n", told)
+
+
+@pytest.mark.parametrize("asked", ["--log-json", "DEDUP_LOG__FORMAT", "log.format=json"])
+@pytest.mark.parametrize(
+    ("raised", "code", "told"),
+    [
+        (None, 2, "near.k"),
+        (Refused("no"), 4, "no"),
+        (MemoryError(), 70, "memory ran out"),
+        (LookupError("two\nlines"), 70, "(LookupError: two lines)"),
+    ],
+    ids=repr,
+)
+def test_with_json_lines_the_last_word_is_one_too(
+    install: Callable[..., None],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    asked: str,
+    raised: Exception | None,
+    code: int,
+    told: str,
+) -> None:
+    def act(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
+        load()
+        raise raised or AssertionError("settings that are wrong were taken")
+
+    install(act)
+    wrong = [] if raised else ["--set", "near.k=99"]
+    if asked == "DEDUP_LOG__FORMAT":
+        monkeypatch.setenv(asked, "json")
+    given = {"--log-json": [asked], "log.format=json": ["--set", asked]}.get(asked, [])
+    assert main([*given, *wrong, "probe"]) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    if asked == "log.format=json" and not raised:
+        assert err.startswith("worker: error: "), "which settings are wrong is known before what they say"
+        return
+    (line,) = err.splitlines()
+    said = json.loads(line)
+    assert (said["level"], told in said["message"]) == ("error", True)
+    assert ("in act" in said.get("exception", "")) == (type(raised) is LookupError)
 
 
 def test_control_c_ends_without_a_traceback(install: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:

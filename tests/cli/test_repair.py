@@ -64,7 +64,7 @@ def test_a_page_that_nobody_has_claimed_is_passed_over(cluster: Cluster, capsys:
     worker = cluster.start_worker()
     cluster.publish(pages[:40])
     cluster.wait_until_committed()
-    with pytest.raises(Refused, match="workers are running"):
+    with pytest.raises(Refused, match="a worker is running"):
         repair(cluster, "--skip", "0:0")
     assert worker.stop() == 0
     cluster.publish(pages[40:])

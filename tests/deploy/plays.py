@@ -373,6 +373,15 @@ PLAYS: Final = (
         },
     ),
     Play(
+        "A worker leaves for good (SIGUSR1: fewer replicas, `systemctl disable --now`)",
+        {
+            f"up{{{W2}}}": level(1, 0),
+            f"dedup_ready{{{W2}}}": level(1, GONE),
+            f"dedup_leaving{{{W2}}}": lambda at: None if at >= 0 else float(at >= -SHORT_STEP),
+        },
+        step=SHORT_STEP,
+    ),
+    Play(
         "The broker is restarted within twenty seconds",
         {f"dedup_broker_silence_seconds{{{W1}}}": lambda at: 2 + at if 0 <= at < 20 else 2},
     ),

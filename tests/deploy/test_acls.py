@@ -23,7 +23,7 @@ from worker.broker.configuration import HOST, server_properties
 from worker.broker.ports import free_port
 from worker.broker.server import LocalBroker
 from worker.cli import switch
-from worker.compose.topology import specs
+from worker.compose.topology import cluster, specs
 from worker.config import load_settings
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.publish import publish_pages
@@ -139,7 +139,7 @@ def test_each_part_can_do_its_work_and_no_more(guarded_broker: tuple[str, str], 
     allow(of_admin)
     worker = Cluster(bootstrap, PREFIX, tmp_path, (*SMALL, *login("dedup-worker")))
     create_topics(options_of(bootstrap, "dedup-operator"), specs(worker.settings), 1)
-    worker.start_worker()
+    worker.start_worker("kafka.instance_id=w")
     sent = publish_pages(options_of(bootstrap, "dedup-crawler"), PREFIX, pages(0))
     for topic, count in (("deduplicated", sent - 1), ("verdicts", sent - 1), ("dead-letters", 1)):
         read(bootstrap, topic, count)  # one of the pages is no text
@@ -150,10 +150,12 @@ def test_each_part_can_do_its_work_and_no_more(guarded_broker: tuple[str, str], 
     with pytest.raises(UsageError, match="uthoriz"):
         compare_topics(new.options, specs(new.settings))
     allow(of_admin, "b")
-    new.start_worker()
+    new.start_worker("kafka.instance_id=w")
     read(bootstrap, "verdicts.b", sent - 1)
     assert new.stop() == [0], new.workers[0].said()
     assert worker.stop() == [0], worker.workers[0].said()
+    with cluster(new.settings) as view:
+        assert view.named() == ["w"], "its place is kept"
     assert switch.run(argparse.Namespace(old=""), lambda: new.settings) == 0
     new.start_worker("output.mode=tag")
     more = publish_pages(options_of(bootstrap, "dedup-crawler"), PREFIX, pages(1))

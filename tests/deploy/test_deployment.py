@@ -25,7 +25,7 @@ from worker.cli.main import COMMANDS
 from worker.compose.machine import MachineMemory, index_memory
 from worker.config import Settings, load_settings
 from worker.config.catalogue import catalogue
-from worker.observe.health import PATHS
+from worker.observe.health import PATHS, SCRAPE_SECONDS
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 DEPLOY: Final = ROOT / "deploy"
@@ -256,12 +256,13 @@ def test_images_are_named_in_one_place() -> None:
         assert re.fullmatch(r"[\w./-]+:[\w.-]+(@sha256:[0-9a-f]{64})?", image)
 
 
-def test_only_prometheus_reaches_a_worker_which_reaches_names_and_kafka() -> None:
+def test_only_prometheus_reaches_a_worker_which_reaches_names_kafka_and_kubernetes() -> None:
     policy = KUBERNETES["networkpolicy"]["spec"]
     assert policy["podSelector"]["matchLabels"] == KUBERNETES["service"]["spec"]["selector"]
     ((entry,), ports) = policy["ingress"], [rule["ports"] for rule in policy["egress"]]
     assert [port["port"] for port in entry["ports"]] == [port["name"] for port in CONTAINERS["worker"]["ports"]]
-    assert {(port["port"], port.get("endPort")) for rule in ports for port in rule} == {(53, None), (9092, 9094)}
+    reached = {(port["port"], port.get("endPort")) for rule in ports for port in rule}
+    assert reached == {(53, None), (9092, 9094), (443, None), (6443, None)}, "the last two are the API server's"
 
 
 def test_what_the_operator_is_told_is_what_prometheus_and_alertmanager_read() -> None:
@@ -303,9 +304,9 @@ def test_a_pod_has_its_name_as_a_member_and_time_to_drain() -> None:
         "env"
     ]
     grace = Settings().shutdown.seconds
-    assert POD["terminationGracePeriodSeconds"] > grace
+    assert POD["terminationGracePeriodSeconds"] > grace + SCRAPE_SECONDS
     assert int(COMPOSE["services"]["worker"]["stop_grace_period"].rstrip("s")) > grace
-    assert int(unit()["Service"]["TimeoutStopSec"][0]) > grace
+    assert int(unit()["Service"]["TimeoutStopSec"][0]) > grace + SCRAPE_SECONDS
 
 
 def limits() -> Iterator[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -13,7 +14,8 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from worker.config import load_settings
+from crawler_plugin.wire.topics import PAGES, group_names, topic_name
+from worker.config import Settings, load_settings
 from worker.config.catalogue import catalogue
 
 DEPLOY: Final = Path(__file__).resolve().parents[2] / "deploy" / "kubernetes"
@@ -39,6 +41,7 @@ IMMUTABLE: Final = {
 KUBERNETES: Final = "1.36"
 RACK: Final = catalogue()["kafka.client_rack"].environment
 REPLICAS: Final = catalogue()["index.replicas"].environment
+SETTINGS: Final = re.compile(r"ConfigMap/crawl-dedup-[a-z0-9]+")
 Manifests = dict[str, dict[str, Any]]
 
 pytestmark = pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl, which has kustomize, is not on PATH")
@@ -82,7 +85,10 @@ def workers(manifests: Manifests) -> dict[str, Any]:
 
 NEXT: Final = {
     "images": [{"name": "crawl-dedup", "newName": "registry.example.net/crawl-dedup", "newTag": "0.2.0"}],
-    "configMapGenerator": [{"name": "crawl-dedup", "literals": ["DEDUP_KAFKA__BOOTSTRAP_SERVERS=other:9092"]}],
+    "configMapGenerator": [
+        {"name": "crawl-dedup", "literals": ["DEDUP_KAFKA__BOOTSTRAP_SERVERS=other:9092"]},
+        {"name": "crawl-dedup-hooks", "files": ["scaled_in.py"]},
+    ],
 }
 
 
@@ -93,7 +99,7 @@ def test_the_next_release_changes_no_field_that_cannot_be_changed(tmp_path: Path
     assert fixed(this) == fixed(then) == json.loads(FIRST_RELEASE.read_text())
     changed = {name for name in this.keys() & then.keys() if this[name] != then[name]}
     assert changed == {"StatefulSet/dedup-worker"}
-    (before,), (after,) = [[name for name in each if name.startswith("ConfigMap/")] for each in (this, then)]
+    (before,), (after,) = [[name for name in each if SETTINGS.fullmatch(name)] for each in (this, then)]
     assert before != after, "a settings file that is changed in place reaches no pod"
     for container in [*workers(then)["initContainers"], *workers(then)["containers"]]:
         assert container["image"].endswith(":0.2.0")
@@ -138,3 +144,37 @@ def test_with_one_holder_workers_run_where_there_is_room(tmp_path: Path) -> None
     pod = workers(rendered(tmp_path / "rendered", {}))
     assert [each["whenUnsatisfiable"] for each in pod["topologySpreadConstraints"]] == ["ScheduleAnyway"]
     assert REPLICAS not in {entry["name"] for entry in pod["containers"][0]["env"]}
+
+
+def test_an_autoscaler_finds_the_workers_their_brokers_and_the_group_whose_lag_it_is_to_keep_down(
+    tmp_path: Path,
+) -> None:
+    manifests = rendered(tmp_path / "rendered", {"components": ["two-holders", "autoscaled"]})
+    stateful = manifests["StatefulSet/dedup-worker"]
+    kubernetes_validate.validate(stateful, KUBERNETES, strict=True)
+    assert "replicas" not in stateful["spec"], "each `kubectl apply` would set it back"
+    spec = manifests["ScaledObject/dedup-worker"]["spec"]
+    target = spec["scaleTargetRef"]
+    assert {name: target[name] for name in ("apiVersion", "kind")} == {
+        name: stateful[name] for name in ("apiVersion", "kind")
+    }
+    assert target["name"] == stateful["metadata"]["name"]
+    assert target["envSourceContainerName"] == workers(manifests)["containers"][0]["name"]
+    (trigger,) = spec["triggers"]
+    asked = trigger["metadata"]
+    assert trigger["type"] == "kafka"
+    settings = Settings()
+    assert asked["consumerGroup"] == group_names(settings.kafka.group, settings.topics.generation)[0]
+    assert asked["topic"] == topic_name(settings.topics.prefix, PAGES)
+    (given,) = [manifests[name]["data"] for name in manifests if SETTINGS.fullmatch(name)]
+    assert asked["bootstrapServersFromEnv"] in given
+    assert all(isinstance(value, str) for value in asked.values()), "KEDA takes no numbers there"
+    assert 2 <= spec["minReplicaCount"] < spec["maxReplicaCount"] <= settings.topics.partitions
+    horizontal = {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "of-keda"},
+        "spec": {"scaleTargetRef": {key: target[key] for key in ("apiVersion", "kind", "name")}, "maxReplicas": 8}
+        | spec["advanced"]["horizontalPodAutoscalerConfig"],
+    }
+    kubernetes_validate.validate(horizontal, KUBERNETES, strict=True)

@@ -17,7 +17,7 @@ PAGES = (Page("http://a/", 0b000), Page("http://b/", 0b001), Page("http://dead/"
 
 
 def as_json(record: logging.LogRecord) -> dict[str, object]:
-    made: dict[str, object] = json.loads(JsonLines().format(record))
+    made: dict[str, object] = json.loads(JsonLines("w1").format(record))
     return made
 
 
@@ -40,7 +40,7 @@ def test_an_event_is_one_line_with_what_it_is_about(
     (record,) = caplog.records
     told = as_json(record)
     assert fields.items() <= told.items()
-    assert told.keys() - fields.keys() == {"time", "level", "logger", "message"}
+    assert told.keys() - fields.keys() == {"time", "level", "worker", "logger", "message"}
 
 
 def test_a_restore_that_left_blocks_out_warns(caplog: pytest.LogCaptureFixture) -> None:

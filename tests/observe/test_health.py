@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 
@@ -335,3 +336,35 @@ def test_an_address_of_version_6_stands_in_brackets() -> None:
     with HealthServer(Metrics(INFO), "::1", 0) as server:
         assert server.address == f"http://[::1]:{server.port}"
         assert verdict(server, "/livez")[0] == 200
+
+
+# the end
+
+
+def test_a_worker_that_leaves_says_so_until_it_was_scraped_once_more(server: HealthServer, health: Health) -> None:
+    for _ in range(2):
+        assert "\ndedup_leaving 0.0\n" in ask(server, "/metrics")[2]
+    health.leaving = True
+    scraped: list[str] = []
+
+    def scrape() -> None:
+        scraped.append(ask(server, "/metrics")[2])
+
+    prometheus = threading.Timer(0.2, scrape)
+    prometheus.start()
+    server.wait_for_scrape()
+    prometheus.join()
+    assert "\ndedup_leaving 1.0\n" in scraped[0]
+
+
+@pytest.mark.parametrize("before", [0, 1])
+def test_nobody_is_waited_for_who_has_not_scraped_twice(server: HealthServer, before: int) -> None:
+    for _ in range(before):
+        ask(server, "/metrics")
+    server.wait_for_scrape(most=1e9)
+
+
+def test_a_scrape_that_does_not_come_is_not_waited_for_for_long(server: HealthServer) -> None:
+    for _ in range(2):
+        ask(server, "/metrics")
+    server.wait_for_scrape(most=0.01)

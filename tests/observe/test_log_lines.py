@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import logging
+import os
+import socket
+import warnings
+from types import ModuleType
 
+import kafka.net.connection
+import kafka.net.transport
 import pytest
 from kafka import errors
 
-from worker.observe.log_lines import SILENCE_SECONDS, Seldom, log_to_stderr
+from worker.observe.log_lines import ABORTS, LOST, SILENCE_SECONDS, TIMED_OUT, Seldom, announce, log_to_stderr
 
 
 def test_json_messages_are_one_object_a_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,9 +103,88 @@ def test_an_error_about_a_coordinator_is_shown_whatever_it_is() -> None:
     assert Seldom(lambda: 1000.0).filter(logging.LogRecord(*place, "%s", (errors.NotCoordinatorError(),), None))
 
 
+class Connection:
+    """As much of kafka-python's as its messages name."""
+
+    def __init__(self, node_id: str) -> None:
+        self.node_id = node_id
+
+
+@pytest.mark.parametrize(
+    ("node", "told"),
+    [
+        (
+            "coordinator-1",
+            "the coordinator of a group has not answered this member for 30 s: it waits for another member",
+        ),
+        ("1", "broker 1 has not answered for 30 s: it is asked again"),
+    ],
+)
+def test_an_answer_that_does_not_come_is_told_once_and_as_what_it_is(
+    capsys: pytest.CaptureFixture[str], node: str, told: str
+) -> None:
+    """kafka-python says it in three lines, one of them "Abort"; each is given here as it is written there."""
+    log_to_stderr("info", "json")
+    connection, error = Connection(node), errors.RequestTimedOutError("Request timed out after 30000 ms")
+    logging.getLogger(kafka.net.connection.__name__).warning(TIMED_OUT, connection, 30000.0)
+    logging.getLogger(kafka.net.transport.__name__).error(ABORTS, "a transport", error)
+    logging.getLogger(kafka.net.connection.__name__).error(LOST, connection, error)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert json.loads(line)["message"].startswith(told)
+
+
+def test_a_connection_that_is_lost_otherwise_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    log_to_stderr("info", "text")
+    error = errors.KafkaConnectionError("reset by peer")
+    logging.getLogger(kafka.net.transport.__name__).error(ABORTS, "a transport", error)
+    logging.getLogger(kafka.net.connection.__name__).error(LOST, Connection("1"), error)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "Connection lost: " in line and "reset by peer" in line
+
+
+@pytest.mark.parametrize(
+    ("said", "module"),
+    [(TIMED_OUT, kafka.net.connection), (LOST, kafka.net.connection), (ABORTS, kafka.net.transport)],
+    ids=["timed out", "lost", "abort"],
+)
+def test_the_kafka_client_says_so_in_these_words(said: str, module: ModuleType) -> None:
+    assert repr(said) in inspect.getsource(module)
+
+
 def test_what_a_message_is_about_are_fields_of_its_object(capsys: pytest.CaptureFixture[str]) -> None:
     log_to_stderr("info", "json")
     logging.getLogger("worker").info("page", extra={"source": "3:17", "shard": 2, "what": {"a set"}})
     (told,) = map(json.loads, capsys.readouterr().err.splitlines())
     assert (told["source"], told["shard"], told["what"]) == ("3:17", 2, "{'a set'}")
-    assert told.keys() == {"time", "level", "logger", "message", "source", "shard", "what"}
+    assert told.keys() == {"time", "level", "worker", "logger", "message", "source", "shard", "what"}
+
+
+@pytest.mark.parametrize(
+    ("given", "named"), [("machine-2", "machine-2"), (None, f"{socket.gethostname()}:{os.getpid()}")]
+)
+def test_each_object_names_who_says_it(capsys: pytest.CaptureFixture[str], given: str | None, named: str) -> None:
+    log_to_stderr("info", "json", given)
+    logging.getLogger("worker").info("here")
+    assert json.loads(capsys.readouterr().err)["worker"] == named
+
+
+def test_what_programs_wait_for_is_a_line_in_text_and_a_message_where_all_are_json(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    log_to_stderr("info", "text")
+    announce("worker is running")
+    assert capsys.readouterr() == ("worker is running\n", "")
+    log_to_stderr("info", "json")
+    announce("worker is running")
+    out, err = capsys.readouterr()
+    assert (out, json.loads(err)["message"]) == ("", "worker is running")
+
+
+def test_warnings_of_python_are_objects_too(capsys: pytest.CaptureFixture[str]) -> None:
+    logging.captureWarnings(False)  # pytest has put back what takes them since another test
+    log_to_stderr("info", "json")
+    warnings.warn("soon gone", DeprecationWarning, stacklevel=1)
+    logging.captureWarnings(False)
+    told = json.loads(capsys.readouterr().err)
+    assert (told["level"], told["logger"]) == ("warning", "py.warnings")
+    assert "soon gone" in told["message"]

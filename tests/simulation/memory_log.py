@@ -404,6 +404,11 @@ class MemoryLog(Log):
     def shards(self) -> MemoryShards:
         return self._shards
 
+    def leave(self) -> None:
+        for group in (self.world.page_group, self.world.shard_group):
+            group.evict(self.name)
+            group.evicted.discard(self.name)
+
     def reader(self, topic: str, partition: int, offset: int) -> Reader:
         return MemoryReader(self.world, self.world.topics[topic, partition], offset)
 

@@ -35,8 +35,8 @@ class TwinPlace:
     def bounds(self, topic: str, partition: int) -> Bounds:
         return self.log.bounds(topic, partition)
 
-    def members(self) -> Sequence[str]:
-        return [name for topic in (PAGES, INDEX) for name in self.world.groups[topic].members]
+    def workers(self) -> Sequence[str]:
+        return sorted({name for topic in (PAGES, INDEX) for name in self.world.groups[topic].members})
 
     def committed(self, partition: int) -> Committed | None:
         return self.log.pages().committed(partition)
@@ -45,7 +45,7 @@ class TwinPlace:
         return max((offset for number, offset in committed(self.world) if number == partition), default=-1)
 
     def commit(self, offsets: Mapping[int, Committed]) -> None:
-        assert not self.members(), "the broker refuses consumed offsets from outside while the group has members"
+        assert not self.workers(), "the broker refuses consumed offsets from outside while the group has members"
         self._count()
         self.world.committed.update(offsets)
 

@@ -99,7 +99,7 @@ class Succession:
         if self.forger.random() < 0.3 and recorded(old.world):
             self._forge()
         forgotten = frozenset(f"http://{number}.example/" for number in range(chance.choice((0, 0, 2))))
-        if chance.random() < 0.3 and TwinPlace(old.world).members() and self._drained() is not None:
+        if chance.random() < 0.3 and TwinPlace(old.world).workers() and self._drained() is not None:
             raise Violation("J9: an index is copied while workers run")
         if chance.random() < 0.5:
             old.come_to_rest()
@@ -227,7 +227,7 @@ class Succession:
         new.begin()
         for _ in range(chance.randint(5, 40)):
             chance.choice((old, new)).go_on(8)
-            running = [name for generation in (old, new) for name in TwinPlace(generation.world).members()]
+            running = [name for generation in (old, new) for name in TwinPlace(generation.world).workers()]
             if chance.random() < 0.02 and running and self._planned() is not None:
                 raise Violation("J9: the outputs pass while workers run")
         for generation in (old, new):

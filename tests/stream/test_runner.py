@@ -51,6 +51,7 @@ class Scripted:
         self.drained = True
         self.flushed = True
         self.committing = False
+        self.relieved = True
         self.followers = ["one"]
         self.slept: list[float] = []
 
@@ -309,6 +310,40 @@ def test_it_waits_for_the_last_blocks(scripted: Scripted, acknowledged_after: in
     scripted.on["flush"] = acknowledged
     assert runner.run()
     assert len(scripted.said("flush")) == flushes
+
+
+def test_for_good_it_parts_when_all_is_written_and_goes_on_until_others_have_taken_over(scripted: Scripted) -> None:
+    """No snapshot is taken meanwhile: they are for the next start here."""
+    runner = scripted.runner()
+    runner.stop(for_good=True)
+    runner.stop()
+    scripted.relieved = False
+
+    def taken_over() -> None:
+        scripted.relieved = len(scripted.said("answer")) >= 3
+
+    scripted.on["answer"] = taken_over
+    assert runner.run()
+    names = [name for name, _ in scripted.calls]
+    assert names.index("flush") < names.index("part") < names.index("answer")
+    assert names.count("answer") == 3
+    assert not any(given.get("keep") for given in scripted.said("flush"))
+
+
+def test_taking_over_has_the_same_budget_and_who_is_not_drained_does_not_part(scripted: Scripted) -> None:
+    runner = scripted.runner()
+    scripted.relieved = False
+
+    def time_passes() -> None:
+        scripted.clock.now += 1.0
+
+    scripted.on["passed"] = time_passes
+    runner.stop(for_good=True)
+    assert runner.run()
+    assert len(scripted.said("passed")) == RHYTHM.drain_seconds
+    scripted.drained = False
+    assert not runner.run()
+    assert len(scripted.said("part")) == 1
 
 
 def test_the_last_blocks_are_waited_for_within_the_same_budget(scripted: Scripted) -> None:

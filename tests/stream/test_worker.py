@@ -186,6 +186,44 @@ def test_a_lost_shard_answers_no_more() -> None:
     assert stage.worker.answer() == 0
 
 
+def test_a_worker_that_leaves_stands_by_until_others_have_its_shards() -> None:
+    """Verdicts do not wait for them to be restored, nor for those that must hear of it first."""
+    stage = Stage(hedge=5.0).play(A, COMMIT)
+    leaves, stays = stage.worker, stage.start()
+    stage.workers[stays].poll()
+    leaves.drain()
+    assert leaves.drained
+    leaves.part()
+    assert [group.members for group in stage.world.groups.values()] == [[stays], [stays]]
+    stage.workers[stays].poll()
+    stage.assign({0: stays}, PAGES)
+    stage.publish(B)
+    stage.answer()
+    assert len(stage.verdicts()) == 1, "the others would answer now, if they could"
+    stage.now += 5.0
+    stage.commit()
+    assert stage.verdicts() == VERDICTS[:2]
+    relieved = [leaves.relieved]
+    stage.assign(dict.fromkeys(range(stage.world.shards), stays), INDEX)
+    stage.play(C, COMMIT)
+    assert [*relieved, leaves.relieved] == [False, True]
+    leaves.close()
+    del stage.workers[next(iter(stage.workers))]
+    stage.play(A_AGAIN, COMMIT)
+    assert stage.verdicts() == VERDICTS
+    stage.check()
+
+
+def test_a_worker_that_leaves_waits_for_nobody_where_nothing_is_to_be_answered() -> None:
+    stage = Stage().play(A, COMMIT)
+    stage.worker.drain()
+    stage.worker.part()
+    for seconds, relieved in ((1.0, False), (1.0, True)):
+        stage.now += seconds
+        stage.worker.poll()
+        assert stage.worker.relieved is relieved
+
+
 def test_pages_that_come_before_their_partition_is_ready_are_not_taken() -> None:
     stage = Stage().play(A, ANSWER)
     stage.redeliver()

@@ -7,7 +7,6 @@ import importlib
 import logging
 import os
 import sys
-import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from crawler_plugin.wire.errors import UNEXPECTED, Stop, UsageError
 from worker import __version__
-from worker.observe.log_lines import log_to_stderr
+from worker.observe.log_lines import last_words, log_to_stderr
 from worker.stopping import AskedToStop
 
 if TYPE_CHECKING:
@@ -35,6 +34,7 @@ COMMANDS: Final = {
     "index": "show what the index topic holds and whether all is well, or copy it to another generation",
     "repair": "list what was lost where logs or pages passed their retention, and go on behind it",
     "switch": "let the generation that the settings name write the outputs from where another one ended",
+    "leave": "give what a worker owned to the others at once, if it has stopped and does not come back",
     "verdicts": "print the verdicts on one crawl's pages, wait until all are out, put them beside its items",
     "groups": "list the pages that are near to each other group by group, from the verdicts of a scan or of the topic",
     "report": "write a page for people that shows what a scan has found: shares, groups, what looks wrong, pairs",
@@ -56,6 +56,7 @@ SHORT_NAMES: Final = {"compare": "explain"}
 RUN: Final = "worker.cli.start"
 """The module of the command without a name: the worker itself."""
 
+LOG_FORMAT: Final = "DEDUP_LOG__FORMAT"
 OUT_OF_MEMORY: Final = (
     "memory ran out: give this process more, or set index.memory_mb, commit.megabytes or page.processes lower, and "
     "start it again. Nothing is lost"
@@ -82,6 +83,8 @@ def main(argv: Sequence[str], asked: AskedToStop | None = None) -> int:
     ``asked`` has heard signals since before this module was imported: they are the worker's. Other commands are ended
     by them as any program is, unless they say otherwise.
     """
+    if "--log-json" in argv or os.environ.get(LOG_FORMAT) == "json":  # what is wrong with settings, too
+        log_to_stderr("info", "json")
     return exit_code(lambda: _run(argv, asked))
 
 
@@ -98,7 +101,7 @@ def exit_code(command: Callable[[], int]) -> int:
         sys.stdout.flush()
         return code
     except Stop as stop:
-        print(f"worker: error: {stop}", file=sys.stderr)
+        last_words(str(stop))
         return stop.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -107,12 +110,10 @@ def exit_code(command: Callable[[], int]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
     except MemoryError:
-        print(f"worker: error: {OUT_OF_MEMORY}", file=sys.stderr)
+        last_words(OUT_OF_MEMORY)
         return UNEXPECTED
     except Exception as error:
-        # Whoever reads only the first line, or only the last, learns what it is; the report needs what is between.
-        told = f"worker: error: {FAULT} ({type(error).__name__}: {error})".replace("\n", " ")
-        print(told, traceback.format_exc().rstrip(), told, sep="\n", file=sys.stderr)
+        last_words(f"{FAULT} ({type(error).__name__}: {error})".replace("\n", " "), error)
         return UNEXPECTED
 
 
@@ -206,7 +207,7 @@ def loader(*options: argparse.Namespace) -> Callable[[], Settings]:
     def load() -> Settings:
         loaded = _load(*options)
         settings = loaded.settings
-        log_to_stderr(settings.log.level, settings.log.format)
+        log_to_stderr(settings.log.level, settings.log.format, settings.kafka.instance_id)
         for warning in loaded.open_secrets():
             _log.warning(warning)
         return settings

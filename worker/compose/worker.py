@@ -19,6 +19,7 @@ from worker.config import Settings
 from worker.fingerprint.scheme import Scheme
 from worker.observe.events import EventLog
 from worker.observe.health import HealthServer
+from worker.observe.log_lines import announce
 from worker.observe.metrics import Info, Metrics
 from worker.stopping import AskedToStop
 from worker.stream.kafka.connection import Options, client_options
@@ -60,7 +61,7 @@ def work(settings: Settings, asked: AskedToStop, server: HealthServer) -> int:
     ):
         metrics.health.report(["joining the groups of the workers"])
         server.show(metrics)
-        print(f"metrics: {server.address}/metrics", flush=True)
+        announce(f"metrics: {server.address}/metrics")
         log = kafka_log(settings, options, writer)
         parsing = FingerprintPool(pool, most.outputs, scope_of=parts.scope_of(settings, made), ttl=rules.ttl)
         new_index = parts.new_index(settings)
@@ -71,11 +72,16 @@ def work(settings: Settings, asked: AskedToStop, server: HealthServer) -> int:
             log.prepare()
             watch = Watch(log, worker, settings.kafka.patience_seconds)
             runner = Runner(worker, parsing, watch, rhythm(settings), metrics)
-            asked.tell(runner.stop)
+
+            def stop_running() -> None:
+                metrics.health.leaving = asked.for_good
+                runner.stop(for_good=asked.for_good)
+
+            asked.tell(stop_running)
             gc.collect()
             gc.freeze()  # what is here now stays, and looking through it once more would hold up answers
             _log.info("worker %s runs, scheme %s", writer.hex(), rules.scheme.hex())
-            print("worker is running", flush=True)
+            announce("worker is running")
             if not runner.run():
                 _log.warning(
                     "shutdown.seconds are over before all pages were committed; whoever owns them next does them again"
@@ -85,7 +91,9 @@ def work(settings: Settings, asked: AskedToStop, server: HealthServer) -> int:
             raise
         finally:
             worker.close()
-            log.close(settings.shutdown.seconds)
+            log.close(settings.shutdown.seconds, leave=asked.for_good)
+            if asked.for_good:
+                server.wait_for_scrape()
     _log.info("worker %s has ended", writer.hex())
     return 0
 

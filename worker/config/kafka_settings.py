@@ -39,7 +39,7 @@ class KafkaSettings(Section):
         None,
         "Static membership: a fixed name, different for each worker, lets one come back within the session timeout "
         "without moving any partition. Without it each start is a new member. Set it where a supervisor restarts "
-        "workers under fixed names.",
+        "workers under fixed names, and have one that does not come back leave: SIGUSR1, or the command leave.",
         pattern=NAME,
         max_length=200,
     )

@@ -368,6 +368,12 @@ BROKER_SILENCE: Final = _gauge(
     "Time since the broker last answered this worker, as of the scrape; it is asked every five seconds.",
 )
 READY: Final = _gauge("dedup_ready", "truth value", "1 when /readyz says 200, as of the scrape.")
+LEAVING: Final = _gauge(
+    "dedup_leaving",
+    "truth value",
+    "1 from when the worker was told to leave for good (SIGUSR1). It waits for a scrape at its end, so that it is not "
+    "missed.",
+)
 SHARDS: Final = _gauge("dedup_shards", "shards", "Shards of the index of all workers together: topics.shards.")
 HOLDERS: Final = _gauge("dedup_shard_holders", "workers", "Workers that are to hold each shard: index.replicas.")
 PARTITIONS: Final = _gauge(

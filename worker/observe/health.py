@@ -14,9 +14,12 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
+from itertools import pairwise
 from typing import Final, Protocol, Self
 
 from crawler_plugin.wire.errors import Unavailable
@@ -27,6 +30,8 @@ ALIVE_SECONDS: Final = 120.0
 shorter limit the supervisor would kill a worker that only waits."""
 HEARD_SECONDS: Final = 30.0
 """The broker is asked every five seconds, with patience for slow answers."""
+SCRAPE_SECONDS: Final = 20.0
+"""For so long at most a worker that leaves for good waits for Prometheus; supervisors give it half a minute to end."""
 PATHS: Final = ("/metrics", "/livez", "/readyz", "/hosts")
 
 _log = logging.getLogger(__name__)
@@ -43,6 +48,8 @@ class Health:
         self._passed = self._begun = clock()
         self._heard: float | None = None
         self._missing: tuple[str, ...] = ("the worker has not begun",)
+        self.leaving = False
+        """Whether the worker was told to leave for good."""
 
     def beat(self, now: float) -> None:
         """Take note that the loop has gone round."""
@@ -136,6 +143,8 @@ class HealthServer:
         if port and self.port != port:
             _log.warning("metrics.port %d is taken; metrics are on %d", port, self.port)
         self._exposes = exposes
+        self._scrapes: deque[float] = deque(maxlen=9)
+        self._scraped = threading.Event()
         self._server = HttpServer(listener, replying(self._answer), "health")
 
     def show(self, exposes: Exposes) -> None:
@@ -154,6 +163,18 @@ class HealthServer:
         """``http://host:port``, without a path."""
         return f"http://{shown(self.host, self.port)}"
 
+    def wait_for_scrape(self, most: float = SCRAPE_SECONDS) -> None:
+        """Come back when the metrics were asked for once more, as Prometheus does in steady steps.
+
+        It waits a second longer than the longest of the last steps, ``most`` seconds at most, and not at all for
+        somebody who has not asked twice.
+        """
+        self._scraped.clear()
+        times = list(self._scrapes)
+        if times[1:]:
+            step = max(later - earlier for earlier, later in pairwise(times))
+            self._scraped.wait(min(most, step + 1.0))
+
     def close(self) -> None:
         """Listen no more; requests that are being answered are answered."""
         self._server.close()
@@ -161,6 +182,8 @@ class HealthServer:
     def _answer(self, path: str, accept: str) -> HttpAnswer:
         exposes = self._exposes
         if path == "/metrics":
+            self._scrapes.append(time.monotonic())
+            self._scraped.set()
             return HttpAnswer(*exposes.exposition(accept))
         if path == "/livez":
             return _judged("alive", exposes.health.not_alive())

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import socket
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from typing import Final, Literal
 
 SILENCE_SECONDS: Final = 60.0
+_log: Final = logging.getLogger("worker")
 
 _OWN: Final = vars(logging.makeLogRecord({})).keys() | {"message", "asctime", "taskName"}
 """Attributes that every record has; all others are fields that a message was logged with."""
@@ -20,17 +24,32 @@ COORDINATOR_MOVED: Final = frozenset(
 at the first start on a new broker. The client warns of a dead coordinator, and looks for it again by itself."""
 
 
+TIMED_OUT: Final = "%s: Request timed out after %d ms. Closing connection."
+ABORTS: Final = "%s: Abort (%s)"
+LOST: Final = "%s: Connection lost: %s"
+"""What kafka-python says in a row of a question that was not answered in time; of a connection that was lost otherwise,
+the last two."""
+COORDINATOR: Final = "coordinator-"
+"""So begin the names that it gives to connections over which a member speaks with its group."""
+
+
 class JsonLines(logging.Formatter):
     """One JSON object a message: time (UTC), level, logger, message, what it is about, the traceback if there is one.
 
     The fields that the message was logged with (``extra``) say what it is about: shard, partition, source and so on.
+    ``worker`` names in each who says it.
     """
+
+    def __init__(self, worker: str) -> None:
+        super().__init__()
+        self._worker = worker
 
     def format(self, record: logging.LogRecord) -> str:
         moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
         fields: dict[str, object] = {
             "time": f"{moment}.{int(record.msecs):03d}Z",
             "level": record.levelname.lower(),
+            "worker": self._worker,
             "logger": record.name,
             "message": record.getMessage(),
         }
@@ -43,8 +62,9 @@ class JsonLines(logging.Formatter):
 class Seldom(logging.Filter):
     """Lets each line of the Kafka client's code log once in ``SILENCE_SECONDS``, without its traceback.
 
-    Warnings of what is no trouble (``COORDINATOR_MOVED``) are left out. While a broker is away, every one of a worker's
-    clients tells of each attempt: forty messages a second.
+    Warnings of what is no trouble (``COORDINATOR_MOVED``) are left out. An answer that did not come is told once and in
+    words: the client says three times that it timed out and that it closes that connection. While a broker is away,
+    every one of a worker's clients tells of each attempt: forty messages a second.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -56,8 +76,9 @@ class Seldom(logging.Filter):
         if record.name.partition(".")[0] != "kafka":
             return True
         record.exc_info = None
-        if _tells_of_a_coordinator_that_moved(record):
+        if _tells_of_a_coordinator_that_moved(record) or _repeats_why_it_closes(record):
             return False
+        _say_what_timed_out(record)
         place, now = (record.name, record.lineno), self._clock()
         if now - self._spoke.get(place, float("-inf")) < SILENCE_SECONDS:
             return False
@@ -71,16 +92,73 @@ def _tells_of_a_coordinator_that_moved(record: logging.LogRecord) -> bool:
     return about_coordinator and any(type(value).__name__ in COORDINATOR_MOVED for value in given)
 
 
-def log_to_stderr(level: Literal["debug", "info", "warning", "error"], form: Literal["text", "json"]) -> None:
+def _repeats_why_it_closes(record: logging.LogRecord) -> bool:
+    """Of a connection: the line before has told why it is closed, or the one behind it will."""
+    if record.msg == ABORTS:
+        return True
+    given = record.args if isinstance(record.args, tuple) else ()
+    return record.msg == LOST and any(type(value).__name__ == "RequestTimedOutError" for value in given)
+
+
+def _say_what_timed_out(record: logging.LogRecord) -> None:
+    if record.msg != TIMED_OUT or not isinstance(record.args, tuple):
+        return
+    connection, milliseconds = record.args
+    node = str(getattr(connection, "node_id", connection))
+    seconds = float(str(milliseconds)) / 1000
+    if node.startswith(COORDINATOR):
+        record.msg = (
+            "the coordinator of a group has not answered this member for %g s: it waits for another member that is "
+            "silent, until that one's kafka.session_timeout_seconds are over, or is away. It is asked again"
+        )
+        record.args = (seconds,)
+    else:
+        record.msg = "broker %s has not answered for %g s: it is asked again, over another connection"
+        record.args = (node, seconds)
+
+
+def log_to_stderr(
+    level: Literal["debug", "info", "warning", "error"], form: Literal["text", "json"], worker: str | None = None
+) -> None:
     """Show messages of ``level`` and above. Takes the place of what was set up before.
 
+    In JSON ``worker`` stands in each, by default the machine and the process, and warnings of Python are messages, too.
     The Kafka client's own messages are shown from ``warning`` on, and seldom; with ``debug`` all of them are.
     """
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines() if form == "json" else logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    if form == "json":
+        handler.setFormatter(JsonLines(worker or f"{socket.gethostname()}:{os.getpid()}"))
+        logging.captureWarnings(True)
+    else:
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
     if level != "debug":
         handler.addFilter(Seldom())
         logging.getLogger("kafka").setLevel(max(logging.WARNING, logging.getLogger().level))
         # That logger takes the unpacking of a large fetch for a loop that hangs.
         logging.getLogger("kafka.net.selector").setLevel(logging.ERROR)
+
+
+def are_json() -> bool:
+    """Whether all that this process says is to be JSON."""
+    return any(isinstance(handler.formatter, JsonLines) for handler in logging.getLogger().handlers)
+
+
+def announce(line: str) -> None:
+    """A line on standard output that who has started the process may wait for; a message where all are JSON."""
+    if are_json():
+        _log.info("%s", line)
+    else:
+        print(line, flush=True)
+
+
+def last_words(told: str, fault: BaseException | None = None) -> None:
+    """Why the process ends, on standard error; of a ``fault`` with its traceback, and what it is first and last, since
+    people read one of the two."""
+    if are_json():
+        _log.error("%s", told, exc_info=fault)
+        return
+    lines = [f"worker: error: {told}"]
+    if fault is not None:
+        lines = [*lines, "".join(traceback.format_exception(fault)).rstrip(), *lines]
+    print(*lines, sep="\n", file=sys.stderr)

@@ -248,6 +248,7 @@ class _Families(Collector):
             self._counters.tally(catalogue.LOOP_AGE)[()] = self._health.age
             self._counters.tally(catalogue.BROKER_SILENCE)[()] = self._health.silence
             self._counters.tally(catalogue.READY)[()] = not self._health.not_ready()
+            self._counters.tally(catalogue.LEAVING)[()] = self._health.leaving
         tallies, distributions = self._counters.copy()
         for metric in CATALOGUE:
             if metric.kind is Kind.HISTOGRAM:

@@ -53,7 +53,7 @@ from crawler_plugin.wire.topics import FINGERPRINTS, INDEX, PAGES
 from worker.index.blocks import NO_BATCH, Header, cover, pack
 from worker.index.entries import Entries
 from worker.operations.inspect import ShardTopic, read_shard
-from worker.operations.switch import Groups, consumed_offset
+from worker.operations.switch import STOP_ALL, Groups, consumed_offset, running
 from worker.stream.barrier import NEW_PREFIX, Barrier, barriers, outside, refuse_poisoned
 from worker.stream.log import Bounds, Committed, Readable, read_to_end
 from worker.stream.policy import BRIDGE_HEADER, NOTHING, SCHEME_HEADER, Note, Policy, ReplayPoint, other_scheme
@@ -254,7 +254,7 @@ def carry_out(place: Place, planned: Plan, policy: Policy, new_key: Callable[[],
         Refused: somebody is in one of the groups.
         Unavailable: the broker did not take a record; run the repair again.
     """
-    refuse_members(place)
+    refuse_workers(place)
     if planned.moves:
         place.commit({move.partition: move.committed for move in planned.moves})
     headers = [(SCHEME_HEADER, policy.scheme_text), (BRIDGE_HEADER, b"1")]
@@ -267,18 +267,14 @@ def carry_out(place: Place, planned: Plan, policy: Policy, new_key: Callable[[],
     )
 
 
-def refuse_members(place: Place) -> None:
+def refuse_workers(place: Place) -> None:
     """See that no worker is there that would go on from what is being changed.
 
     Raises:
-        Refused: somebody is in one of the groups.
+        Refused: one is.
     """
-    if members := place.members():
-        raise Refused(
-            f"{len(members)} workers are running ({', '.join(members[:3])}), and would go on from what is being "
-            "changed: stop all of them, also those that are paused, wait until kafka.session_timeout_seconds are over, "
-            "and run the same command again"
-        )
+    if workers := place.workers():
+        raise Refused(f"{running(workers)}, and would go on from what is being changed: {STOP_ALL}")
 
 
 def _collect(blocks: Sequence[Block], states: dict[int, State]) -> None:

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from crawler_plugin.wire.errors import Refused, UnreadableRecord, UsageError
 from crawler_plugin.wire.messages import Batch, Claim, decode, encode
 from crawler_plugin.wire.topics import FINGERPRINTS, PAGES
-from worker.operations.repair import Place, refuse_members
+from worker.operations.repair import Place, refuse_workers
 from worker.operations.switch import consumed_offset
 from worker.stream.log import read_to_end
 from worker.stream.partition.owned import SKIPPED
@@ -45,7 +45,7 @@ def skip(place: Place, spots: Iterable[Spot], policy: Policy) -> list[Spot]:
         UsageError: a page is not the next one that nobody has claimed; nothing was written.
         Unavailable: a transaction is pending, or the broker did not take the record.
     """
-    refuse_members(place)
+    refuse_workers(place)
     ordered = sorted(set(spots))
     claims: list[Claim] = []
     highest: dict[int, int] = {}

@@ -20,19 +20,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from crawler_plugin.wire.errors import Refused, Unavailable
 from crawler_plugin.wire.topics import PAGES
 from worker.stream.log import Committed, NotYet
 from worker.stream.policy import Note
 
+SHOWN: Final = 3
+STOP_ALL: Final = (
+    "stop all of them with SIGTERM, also those that are paused, wait until they have ended, and run the same command "
+    "again. One that was killed counts until kafka.session_timeout_seconds are over, or, where it has a "
+    "kafka.instance_id, until `python -m worker leave NAME`"
+)
+
 
 class Groups(Protocol):
     """The consumer groups of the workers of one generation, for who is a member of none."""
 
-    def members(self) -> Sequence[str]:
-        """Who is in one of the workers' groups."""
+    def workers(self) -> Sequence[str]:
+        """The workers that run; one that hangs, was cut off or was killed counts until its session ends. Where none
+        does, the groups are empty afterwards, although places were kept for workers that have stopped."""
 
     def committed(self, partition: int) -> Committed | None:
         """The consumed offset of a partition of ``pages``; raises ``NotYet`` while a transaction is pending on it."""
@@ -70,14 +78,17 @@ def refuse_running(generation: Generation) -> None:
     """See that no worker runs, so that nothing moves while it is looked at.
 
     Raises:
-        Refused: somebody is in one of the groups.
+        Refused: some do.
     """
-    if members := generation.groups.members():
-        raise Refused(
-            f"{len(members)} workers of {generation.shown} are running ({', '.join(members[:3])}): stop them with "
-            "SIGTERM, wait until they have ended, or kafka.session_timeout_seconds where one was killed, and run the "
-            "same command again"
-        )
+    if workers := generation.groups.workers():
+        raise Refused(f"{running(workers, f' of {generation.shown}')}: {STOP_ALL}")
+
+
+def running(workers: Sequence[str], whose: str = "") -> str:
+    """The beginning of a sentence that names the workers that run."""
+    named = ", ".join(workers[:SHOWN]) + (", …" if len(workers) > SHOWN else "")
+    count = f"{len(workers)} workers{whose} are" if len(workers) > 1 else f"a worker{whose} is"
+    return f"{count} running ({named})"
 
 
 def consumed_offset(groups: Groups, partition: int) -> Committed | None:

@@ -338,6 +338,10 @@ class Log(Readable, ABC):
     def transact(self, outputs: Sequence[Output], offsets: Mapping[int, Committed], membership: Membership) -> Ticket:
         """Write outputs and consumed offsets of ``pages`` in one transaction; at most one is in flight at a time."""
 
+    @abstractmethod
+    def leave(self) -> None:
+        """Leave both groups, so that others take over what is owned at once; all but both memberships goes on."""
+
     def failing(self) -> Sequence[str]:
         """A line for people about each kind of send that keeps failing and is tried again; asks nobody.
 

@@ -169,6 +169,14 @@ class Follower:
         """
         return self.clock() - max(self.pending[0].read_at, self._heard.get(shard, self.pending[0].read_at))
 
+    def forget_others(self) -> None:
+        """As if no other worker had answered yet."""
+        self._heard.clear()
+
+    def heard_another(self, shard: int) -> bool:
+        """Whether another worker has answered for this shard since ``forget_others``, as far as was read."""
+        return shard in self._heard
+
     def decide(self, before: int | None = None) -> int:
         """Decide all batches that can be, up to the one at offset ``before``; returns how many.
 

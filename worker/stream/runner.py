@@ -74,6 +74,8 @@ class Runner:
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     stopping: bool = False
+    leaving: bool = False
+    """Whether it ends for good: others are to take over before it does."""
 
     def __post_init__(self) -> None:
         self.listener = contained(self.listener)
@@ -84,8 +86,9 @@ class Runner:
         self._last = dict.fromkeys(("seal", "keep", "refresh"), now)
         self._idle = False
 
-    def stop(self) -> None:
+    def stop(self, *, for_good: bool = False) -> None:
         """Drain and return as soon as possible."""
+        self.leaving |= for_good
         self.stopping = True
 
     def run(self) -> bool:
@@ -95,6 +98,7 @@ class Runner:
         2. Drain: consume nothing more, commit what was consumed, within the budget.
         3. Flush what the shards have not written, and take snapshots, within the same budget: the next owner restores
            faster.
+        4. If it ends for good: leave, without snapshots, and answer until the next owners do, within the same budget.
 
         At a record that must not be decided, 2 and 3 are done for what lies before it.
 
@@ -111,12 +115,17 @@ class Runner:
         except Barred:
             self._finish_before_the_barrier()
             raise
-        self.worker.flush(seal=True, keep=True)
+        drained = self.worker.drained
+        self.worker.flush(seal=True, keep=not self.leaving)
         while not self.worker.flushed and self.clock() < deadline:
             self.worker.flush()
             self.worker.tidy()  # who has just become active writes when it has read what its predecessor wrote
             self.worker.read(GATHER_SECONDS)  # a short wait that lets acknowledgements come
-        return self.worker.drained
+        if self.leaving and drained:
+            self.worker.part()
+            while not self.worker.relieved and self.clock() < deadline:
+                self.one_pass()
+        return drained
 
     def _finish_before_the_barrier(self) -> None:
         """Commit what is decided and write its blocks, so that all workers end at the same place."""

@@ -12,7 +12,7 @@ from crawler_plugin.wire.errors import Unavailable
 from crawler_plugin.wire.messages import Claim
 from worker.pool.process_pool import PoolUsage
 from worker.stream.barrier import Ends
-from worker.stream.log import Log, NotYet, Record
+from worker.stream.log import Log, NotYet, Record, Role
 from worker.stream.log_follower import Follower, LogSubscriber
 from worker.stream.observer import Observer, contained
 from worker.stream.partition.claimer import Claimer
@@ -27,6 +27,9 @@ from worker.stream.states import PartitionState, ShardState
 HINT_SECONDS: Final = 0.02
 """For hints in one pass of the loop. Other workers wait for this one's answers meanwhile; with less, hints on many
 copies would be left out."""
+
+QUIET_SECONDS: Final = 2.0
+"""Without a batch for so long nobody waits for the answers of a worker that leaves."""
 
 _log = logging.getLogger(__name__)
 
@@ -81,6 +84,8 @@ class Worker:
         self.followers: list[Follower] = []
         self.ends = Ends(self.log.all_bounds)
         self.draining = False
+        self.parted = False
+        self._asked_at = 0.0
         self._lost: list[Iterator[None]] = []
         self._turn = 0
         self.claimer = Claimer(self.log, self.policy, self.observer)
@@ -95,6 +100,10 @@ class Worker:
         """
         if self._lost and next(self._lost[-1], self) is self:
             self._lost.pop()
+        if self.parted:
+            if any(follower.pending for follower in self.followers):
+                self._asked_at = self.clock()
+            return 0
         self._poll_shards()
         for number in (pages := self.log.pages().poll()).lost:
             self._lose_partition(number)
@@ -137,6 +146,28 @@ class Worker:
     def drain(self) -> None:
         """Consume nothing more; what was consumed is still claimed and committed."""
         self.draining = True
+
+    def part(self) -> None:
+        """Leave both groups, once all is drained, and stand by for the shards until others answer for them.
+
+        They have to hear of it and to restore the shards first, for which all verdicts would wait.
+        """
+        for number in list(self.partitions):
+            self._lose_partition(number)
+        for shard in self.shards.values():
+            shard.hold(Role.STANDBY)
+        self.log.leave()
+        for follower in self.followers:
+            follower.forget_others()
+        self.parted, self._asked_at = True, self.clock()
+
+    @property
+    def relieved(self) -> bool:
+        """Whether, since it has parted, others have answered for each shard that is here, or nothing was to be answered
+        for ``QUIET_SECONDS``."""
+        return self.clock() - self._asked_at >= QUIET_SECONDS or all(
+            self._follower_of(live).heard_another(shard.number) for shard, live in self._live()
+        )
 
     def close(self) -> None:
         """Read no more; what is not committed is done by the next owner."""
@@ -211,16 +242,20 @@ class Worker:
                 if partition.state is not PartitionState.LOCATING:
                     self._renew_partition(partition.number)
                 return
+        loaded = False
         for shard in list(self.shards.values()):
             try:
                 if shard.state is ShardState.RESTORING and (live := shard.restore(self.new_index, self.new_key)):
                     self._join(live, live.replay_point)
+                    loaded = True
             except Unavailable:
                 if shard.state is not ShardState.RESTORING:
                     self._lose_shard(shard.number)
                     self._take_shard(shard.number)
                     self.shards[shard.number].hold(shard.role)
                 return
+        if loaded and not any(shard.state is ShardState.RESTORING for shard in self.shards.values()):
+            _log.info("%s", self.resources.memory_limit)
 
     def _caught_up(self, partition: OwnedPartition) -> bool:
         return self._follower_of(partition).told_up_to >= partition.catch_up_to

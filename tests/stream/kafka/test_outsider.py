@@ -11,6 +11,7 @@ from kafka import KafkaProducer
 from crawler_plugin.wire.errors import Refused, UsageError
 from crawler_plugin.wire.outcomes import Verdict, dead_letter_headers
 from crawler_plugin.wire.topics import DEAD_LETTERS, FINGERPRINTS, INDEX, VERDICTS
+from tests.stream.contract import SHARDS, Member
 from tests.stream.kafka.under_test import GROUP, KafkaUnderTest, kafka_log
 from worker.broker.server import LocalBroker
 from worker.stream.kafka import outsider
@@ -59,20 +60,73 @@ def test_a_broker_that_was_never_asked_for_a_group_has_no_members(tmp_path: Path
         LocalBroker(data_dir=tmp_path / "broker") as running,
         ClusterView({"bootstrap_servers": [running.bootstrap_servers]}, prefix="a.", group="nobody") as view,
     ):
-        assert view.members() == []
+        assert view.workers() == []
 
 
 def test_consumed_offsets_are_set_only_while_nobody_is_in_the_group(world: KafkaUnderTest, view: ClusterView) -> None:
     member = world.member("a")
     world.balance(member)
-    assert len(view.members()) == 2, "one in each group"
+    assert len(view.workers()) == 1, "though it is in both groups"
     with pytest.raises(Refused, match=r"did not take the consumed offsets of group .*stop all workers"):
         view.commit({0: Committed(7, "note")})
     world.members.remove(member)
     kafka_log(member).close(4)
-    world.until("both groups are empty", lambda: not view.members())
+    world.until("both groups are empty", lambda: not view.workers())
     view.commit({0: Committed(7, "note"), 1: Committed(0, "")})
     assert [view.committed(partition) for partition in range(3)] == [Committed(7, "note"), Committed(0, ""), None]
+
+
+def ended(world: KafkaUnderTest, member: Member, *, leave: bool = False) -> None:
+    """The member stops in order."""
+    world.members.remove(member)
+    kafka_log(member).close(4, leave=leave)
+
+
+def test_a_worker_with_a_name_that_has_stopped_keeps_its_places_and_is_told_from_one_that_hangs(
+    world: KafkaUnderTest, view: ClusterView
+) -> None:
+    first, second = world.member("1", "w1"), world.member("2", "w2")
+    world.balance(first, second)
+    assert view.workers() == ["w1", "w2"]
+    ended(world, first)
+    assert view.workers() == ["w2"], "which says nothing to the broker any more, as if it hung"
+    assert view.named() == ["w1", "w2"]
+    back = world.member("3", "w1")
+    world.balance(back, second)
+    assert view.workers() == ["w1", "w2"], "what it noted was of the life before"
+    for member in (back, second):
+        ended(world, member)
+    assert view.named() == ["w1", "w2"]
+    assert view.workers() == []
+    assert view.named() == [], "nobody waits for their sessions to end"
+    view.commit({0: Committed(7, "note")})
+
+
+def test_a_worker_that_leaves_gives_its_places_to_the_others_at_once(world: KafkaUnderTest, view: ClusterView) -> None:
+    first, second = world.member("1", "w1"), world.member("2", "w2")
+    world.balance(first, second)
+    ended(world, first, leave=True)
+    assert view.named() == ["w2"]
+    world.balance(second)
+
+
+def test_a_worker_without_a_shard_leaves_when_it_stops(world: KafkaUnderTest, view: ClusterView) -> None:
+    """Hardly anything moves then, and it owns nothing that could carry its note."""
+    members = [world.member(str(number), f"w{number}") for number in range(SHARDS + 1)]
+
+    def is_shared_out() -> bool:
+        for member in members:
+            member.poll()
+        owned = [kafka_log(member).shards().consumer.assignment() for member in members]
+        return sum(map(len, owned)) == SHARDS and sum(map(bool, owned)) == SHARDS and len(idle()) == 1
+
+    def idle() -> list[Member]:
+        return [member for member in members if kafka_log(member).shards().has_none]
+
+    world.until("each shard has a worker of its own, and one has none", is_shared_out)
+    (spare,) = idle()
+    ended(world, spare)
+    assert f"w{spare.name}" not in view.named()
 
 
 def test_the_last_page_in_the_outputs_is_found_however_far_from_their_end(

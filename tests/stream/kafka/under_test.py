@@ -59,12 +59,14 @@ class KafkaUnderTest(LogUnderTest):
             for producer in (world.crawler, *world.transactional):
                 producer.close(timeout=1)
 
-    def member(self, name: str) -> Member:
+    def member(self, name: str, instance: str | None = None) -> Member:
+        """With a ``kafka.instance_id`` if it is given one."""
         log = KafkaLog(
             self.options,
             prefix=self.prefix,
             group=self.prefix + GROUP,
             writer=name,
+            instance=instance,
             shards=SHARDS,
             replicas=self.replicas,
             session_seconds=10,

@@ -66,6 +66,7 @@ OF_WORKERS: Final = (
     Part(KafkaConsumer, "_fetcher"),
     Part(BaseCoordinator, "_client"),
     Part(BaseCoordinator, "coordinator_id"),
+    Part(BaseCoordinator, "is_dynamic_member"),
     Part(BaseCoordinator, "need_rejoin"),
     Part(BaseCoordinator, "request_rejoin"),
     Part(ConsumerCoordinator, "ensure_coordinator_ready"),

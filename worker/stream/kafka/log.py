@@ -26,6 +26,7 @@ from worker.stream.kafka.errors import as_stop, speaking, while_away
 from worker.stream.kafka.fetches import Fetches
 from worker.stream.kafka.group.assignors import TwoHolders
 from worker.stream.kafka.group.membership import KafkaPages, KafkaShards
+from worker.stream.kafka.group.roster import instances_of
 from worker.stream.kafka.producers import Appender, Job, KafkaTicket, TransactionTicket, Transactor
 from worker.stream.kafka.unpacking import unpack_bounded
 from worker.stream.log import Bounds, Committed, Log, Membership, Output, Reader, Record, Role
@@ -152,6 +153,8 @@ class KafkaLog(Log):
         self._prefix = prefix
         self._generation = generation
         page_group, shard_group = group_names(group, generation)
+        self._named = instance is not None
+        page_instance, shard_instance = (None, None) if instance is None else instances_of(instance)
         timing: dict[str, Any] = {
             "session_timeout_ms": int(session_seconds * 1000),
             "heartbeat_interval_ms": int(heartbeat_seconds * 1000),
@@ -169,7 +172,7 @@ class KafkaLog(Log):
             page_group,
             max_bytes,
             PAGES_A_POLL,
-            instance=instance and f"{instance}-pages",
+            instance=page_instance,
             max_partition_fetch_bytes=FETCH_BYTES,
             fetch_max_bytes=FETCH_BYTES,
             **timing,
@@ -185,7 +188,7 @@ class KafkaLog(Log):
             generation=generation,
         )
         self.transactor.start()
-        name, shard_instance = topic_name(prefix, INDEX, generation), instance and f"{instance}-shards"
+        name = topic_name(prefix, INDEX, generation)
         two_holders = None
         if replicas > 1:
             roles = {name: Role.ACTIVE, topic_name(prefix, INDEX_STANDBY, generation): Role.STANDBY}
@@ -243,11 +246,25 @@ class KafkaLog(Log):
             failures.check(self._patience)
         return [*self._appender.told(), *self.transactor.failures.told()]
 
-    def close(self, seconds: float) -> None:
-        """Leave the groups, finish the sends; for at most so long. A broker that is gone is no error here."""
+    def leave(self) -> None:
+        for group in (self._pages, self._shards):
+            with suppress(errors.KafkaError):
+                group.close(leave=True)
+
+    def close(self, seconds: float, *, leave: bool = False) -> None:
+        """Finish the sends, for at most so long, then be a member no more. A broker that is gone is no error here.
+
+        With a ``kafka.instance_id`` what it owns is kept for it until its session ends, unless it is told to ``leave``;
+        one without a shard leaves in any case, as little moves then.
+        """
         self.transactor.close(seconds / 2)
         self._appender.close(seconds / 2)
-        for group in (self._pages, self._shards):
+        groups = self._pages, self._shards
+        if leave or self._shards.has_none:
+            self.leave()
+        elif self._named:
+            self._shards.note_stop(group.consumer.group_metadata().member_id for group in groups)
+        for group in groups:
             with suppress(errors.KafkaError):
                 group.close()
         with suppress(errors.KafkaError):

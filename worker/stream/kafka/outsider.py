@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Self
 
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition, errors
+from kafka.admin import MemberToRemove
 from kafka.structs import OffsetAndMetadata
 
 from crawler_plugin.wire.errors import Refused, Unavailable
@@ -16,6 +17,7 @@ from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import DEAD_LETTERS, OUTPUT_MARGIN_BYTES, PAGES, VERDICTS, group_names, topic_name
 from worker.stream.kafka.connection import Options, reaching
 from worker.stream.kafka.errors import while_away
+from worker.stream.kafka.group.roster import Seat, have_stopped, instances_of, workers_of
 from worker.stream.kafka.log import KafkaReader, bounds_of
 from worker.stream.kafka.producers import Appender
 from worker.stream.log import Bounds, Committed, NotYet, Sent
@@ -94,28 +96,80 @@ class ClusterView:
             back *= 4
         return found
 
-    def members(self) -> list[str]:
-        """The members of the workers' groups, each as ``client on host``.
+    def workers(self) -> list[str]:
+        """The workers that run, each by its ``kafka.instance_id``, or else as ``client on host``.
 
-        A broker that nobody has asked for a group before knows of none for a while.
+        If none does, those that have stopped and whose places are kept (``worker.stream.kafka.group.roster``) are put
+        out of their groups, so that nobody has to wait until their sessions end.
 
         Raises:
             Unavailable: no broker answers for the groups.
+            UsageError: the broker refuses to.
         """
+        seats = self._seats()
+        gone = self._gone()
+        if seats and all(seat.member in gone for seat in seats):
+            self._put_out(seats)
+            seats = self._seats()
+        return workers_of([seat for seat in seats if seat.member not in gone])
+
+    def leave(self, name: str) -> tuple[bool, bool]:
+        """Put the worker with this ``kafka.instance_id`` out of its groups, so that others take its place at once.
+
+        Whether it was in one of them, and whether it had said before that it stopped: if it runs, it joins again.
+
+        Raises:
+            Unavailable: no broker answers for the groups.
+            UsageError: the broker refuses to.
+        """
+        seats = [seat for seat in self._seats() if seat.instance in instances_of(name)]
+        gone = self._gone()
+        self._put_out(seats)
+        return bool(seats), all(seat.member in gone for seat in seats)
+
+    def named(self) -> list[str]:
+        """The ``kafka.instance_id`` of each worker that has a place in one of the groups, whether it runs or not."""
+        return workers_of([seat for seat in self._seats() if seat.instance is not None])
+
+    def _seats(self) -> list[Seat]:
+        """All places in both groups. A broker that nobody has asked for a group before knows of none for a while."""
+        found = self._asked_for_groups(lambda: self._admin.describe_groups(list(self._groups)))
+        return [
+            Seat(
+                group,
+                member["member_id"],
+                member["group_instance_id"],
+                f"{member['client_id']} on {member['client_host']}",
+            )
+            for group in self._groups
+            for member in found[group]["members"]
+        ]
+
+    def _gone(self) -> frozenset[str]:
+        """The ids of members that have stopped, by what they noted."""
+        shards = self._groups[1]
+        found = self._asked_for_groups(lambda: self._admin.list_group_offsets({shards: None}))
+        return have_stopped(committed.metadata or "" for committed in found[shards].values())
+
+    def _asked_for_groups(self, ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         deadline = time.monotonic() + PATIENCE_SECONDS
         found: dict[str, Any] = {}
         while not found:
-            with while_away():
-                found = self._admin.describe_groups(list(self._groups))
+            with reaching(self._options), while_away():
+                found = ask()
             if not found:
                 if time.monotonic() > deadline:
                     raise Unavailable(f"no broker answers for group {self._groups[0]}: look at the broker, try again")
                 time.sleep(LOOK_SECONDS)
-        return [
-            f"{member['client_id']} on {member['client_host']}"
-            for group in self._groups
-            for member in found[group]["members"]
-        ]
+        return found
+
+    def _put_out(self, seats: Iterable[Seat]) -> None:
+        """Take these places away; one whose worker was started again meanwhile is another place, and stays."""
+        for group in self._groups:
+            here = [MemberToRemove(seat.member, seat.instance) for seat in seats if seat.group == group]
+            if here:
+                with reaching(self._options):
+                    self._admin.remove_group_members(group, here)
 
     def committed(self, partition: int) -> Committed | None:
         """The consumed offset of a partition of ``pages``; raises ``NotYet`` while a transaction is pending on it."""
@@ -172,6 +226,6 @@ class ClusterView:
 
 def _not_taken(group: str, why: str) -> Refused:
     return Refused(
-        f"the broker did not take the consumed offsets of group {group} ({why}): stop all workers, wait until "
-        "kafka.session_timeout_seconds are over, and run the same command again"
+        f"the broker did not take the consumed offsets of group {group} ({why}): stop all workers, wait until they "
+        "have ended, and run the same command again"
     )

@@ -66,7 +66,16 @@ def fetcher_as(consumer: Any, kind: type[Fetcher]) -> Any:
 
 
 class KnowingCoordinator(ConsumerCoordinator):  # type: ignore[misc]
-    """A member's part in its group that has the client's own thread look for the coordinator only if none is known."""
+    """A member's part in its group that has the client's own thread look for the coordinator only if none is known.
+
+    ``leaves``: it leaves the group when it is closed, even with a name of its own.
+    """
+
+    leaves = False
+
+    def is_dynamic_member(self) -> bool:
+        """As kafka-python's, which asks nothing else of it than whether to leave."""
+        return self.leaves or bool(super().is_dynamic_member())
 
     def ensure_coordinator_ready(self, timeout_ms: float | None = None) -> bool:
         """As kafka-python's, which is called in each poll."""
@@ -78,6 +87,11 @@ class KnowingCoordinator(ConsumerCoordinator):  # type: ignore[misc]
 def keep_to_coordinator(consumer: Any) -> None:
     """Spare the polls of a new member of a group a wait for the client's own thread."""
     consumer._coordinator.__class__ = KnowingCoordinator
+
+
+def leave_when_closed(consumer: Any) -> None:
+    """Have a member with a name of its own leave its group when it is closed, as one without a name does."""
+    consumer._coordinator.leaves = True
 
 
 def transactions_of(producer: Any) -> Any:

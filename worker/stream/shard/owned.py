@@ -4,7 +4,6 @@ lost.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -24,8 +23,6 @@ from worker.stream.shard.live import IndexFactory, LiveShard
 from worker.stream.shard.restore import Restoration
 from worker.stream.shard.snapshots import SnapshotWriter
 from worker.stream.states import SHARD_MOVES, ShardState, moved
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(eq=False)
@@ -137,7 +134,6 @@ class OwnedShard:
             self.announcer = Announcer(self.log, self.live, self.observer)
         if self.resources.snapshots is not None:
             self.snapshot_writer = SnapshotWriter(self.resources.snapshots, self.log, self.resources.background)
-        _log.info("shard %d: %s", self.number, self.resources.memory_limit)
         self.move(ShardState.REPLAYING)
         return self.live
 

@@ -18,7 +18,14 @@ from worker.stream.kafka.errors import as_stop, speaking, while_away
 from worker.stream.kafka.fetches import Fetches
 from worker.stream.kafka.group.assignors import Sticky, TwoHolders
 from worker.stream.kafka.group.joining import Changes, Joining
-from worker.stream.kafka.private import fetched_while_joining, is_at_rest, join_anew, keep_to_coordinator
+from worker.stream.kafka.group.roster import NOWHERE, note_of_stop
+from worker.stream.kafka.private import (
+    fetched_while_joining,
+    is_at_rest,
+    join_anew,
+    keep_to_coordinator,
+    leave_when_closed,
+)
 from worker.stream.kafka.unpacking import unpack_bounded
 from worker.stream.log import (
     Committed,
@@ -34,6 +41,7 @@ from worker.stream.log import (
 )
 
 COMMIT_TIMEOUT_MS: Final = 10_000
+NOTE_TIMEOUT_MS: Final = 2_000
 ASK_TIMEOUT_MS: Final = 200
 ASK_AGAIN_SECONDS: Final = 2.0
 """Committed offsets are asked for one partition at a time, and a killed owner's transaction may be pending on all of
@@ -216,9 +224,12 @@ class Member:
             elif not flows and here not in paused:
                 self.consumer.pause(here)
 
-    def close(self) -> None:
-        """Leave the group at once, so that the others need not wait for the session to time out."""
+    def close(self, *, leave: bool = False) -> None:
+        """Be a member no more. Without a name of its own it leaves the group at once, so that the others need not wait
+        for its session to end; with one only if it is told to ``leave``, since it may come back."""
         self._joining.close()
+        if leave:
+            leave_when_closed(self.consumer)
         self.consumer.close(autocommit=False, timeout_ms=3000)
 
 
@@ -359,6 +370,24 @@ class KafkaShards(Member, ShardGroup):
         if here.provisional and was_behind and shards >= self._shards and not self.rebalancing:
             here.provisional = False
             join_anew(self.consumer)
+
+    @property
+    def has_none(self) -> bool:
+        """Whether the group is at rest and has no shard for this member."""
+        return is_at_rest(self.consumer) and not self.consumer.assignment()
+
+    def note_stop(self, members: Iterable[str]) -> None:
+        """Note in the group that this worker, by its ids in both groups, has stopped: see ``roster``.
+
+        For its end, right before ``close``. Where the group rebalances or the broker does not answer it is not noted.
+        """
+        self._joining.close()
+        note = OffsetAndMetadata(NOWHERE, note_of_stop(members), -1)
+        try:
+            if is_at_rest(self.consumer):
+                self.consumer.commit(dict.fromkeys(self.consumer.assignment(), note), timeout_ms=NOTE_TIMEOUT_MS)
+        except errors.KafkaError as error:
+            _log.info("group %s was not told that this worker has stopped (%s)", self.group, error)
 
     @property
     def _shards(self) -> frozenset[int]:
