@@ -217,10 +217,9 @@ SETTINGS: Final[Mapping[str, Setting]] = {
         "How long the end of the crawl waits for confirmations; what is unconfirmed then goes to the spool.",
     ),
     "DEDUP_COMPRESSION": Setting(
-        "none",
+        "zstd",
         COMPRESSION,
-        "How pages are compressed on their way and on the broker. gzip makes HTML several times smaller and costs "
-        "about a millisecond a page.",
+        "How pages are compressed on their way and on the broker.",
     ),
     "DEDUP_STATS_PORT": Setting(
         None,

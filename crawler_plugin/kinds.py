@@ -173,7 +173,7 @@ SHARE: Final = SettingKind(
 JOB: Final = SettingKind("text, or None", lambda value: None if value is None else _found(_ANY.fullmatch(value))[0])
 SERVERS: Final = SettingKind("text such as kafka-1:9092,kafka-2:9092, or a list", _servers)
 ADDRESS: Final = SettingKind("a port from 0 to 65535 (0: any free one), host:port, or None", _listen_address)
-COMPRESSION: Final = SettingKind("none, gzip, or snappy, lz4, zstd if their packages are installed", _compression)
+COMPRESSION: Final = SettingKind("zstd, gzip, none, or snappy, lz4 if their packages are installed", _compression)
 MEDIA_TYPES: Final = SettingKind(
     "media types in a list or in text with commas; * stands for any letters",
     lambda value: _explained(media_types, value),

@@ -204,6 +204,10 @@ class Verdict(JsonRecord, frozen=True, kw_only=True):
         return [(name, str(value).encode()) for name, value in pairs if value is not None]
 
 
+SUM: Final = "sum"
+"""The header ``kind`` of a record of ``jobs`` that is no mark."""
+
+
 class JobMark(JsonRecord, frozen=True, kw_only=True):
     """A record of ``jobs``, as JSON: how many pages of a job one run has put on ``pages``.
 
@@ -227,6 +231,35 @@ class JobMark(JsonRecord, frozen=True, kw_only=True):
     def to_headers(self) -> list[tuple[str, bytes]]:
         """Job and spider under the names that they have on ``pages``."""
         pairs = (("spider", self.spider), ("job", self.job))
+        return [(name, value.encode()) for name, value in pairs if value is not None]
+
+
+class JobSum(JsonRecord, frozen=True, kw_only=True):
+    """A record of ``jobs``, as JSON: what a worker has found of a job's pages, written with the verdicts themselves.
+
+    Each worker has records of its own, whose names are in ``part``; of the same ``key`` the last one counts, and the
+    sum over all parts is that of the job, in ``generation``. ``pages`` and ``body_bytes`` (of their bodies as they
+    came) are by verdict, as in ``Verdict``; ``reasons`` are by ``verdict: reason``.
+    """
+
+    called = "sum of a job"
+
+    job: str
+    spider: str | None
+    generation: str
+    part: str
+    pages: dict[str, int]
+    body_bytes: dict[str, int]
+    reasons: dict[str, int]
+
+    @property
+    def key(self) -> bytes:
+        """The later record of the same key counts."""
+        return "\n".join((self.job, self.spider or "", SUM, self.part)).encode()
+
+    def to_headers(self) -> list[tuple[str, bytes]]:
+        """Job and spider as a mark has them, and what tells the sum from one."""
+        pairs = (("spider", self.spider), ("job", self.job), ("kind", SUM))
         return [(name, value.encode()) for name, value in pairs if value is not None]
 
 

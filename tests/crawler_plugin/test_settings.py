@@ -18,6 +18,7 @@ from crawler_plugin.feedback.decision import FeedbackPolicy
 from crawler_plugin.settings import PluginSettings, is_enabled
 from crawler_plugin.wanted import Wanted
 from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.kafka_client import options
 from crawler_plugin.wire.kafka_client.token_sources import OAUTH_OPTIONS
 from crawler_plugin.wire.topics import topic_specs
 
@@ -294,10 +295,10 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
 
 
 def test_a_codec_whose_package_is_missing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crawler_plugin.wire.kafka_client.options._CODECS", {"zstd": lambda: False})
-    told = r"brings zstd is not installed: pip install 'crawl-dedup-scrapy\[compression\]'"
+    monkeypatch.setitem(options._CODECS, "lz4", lambda: False)
+    told = r"brings lz4 is not installed: pip install 'crawl-dedup-scrapy\[compression\]'"
     with pytest.raises(UsageError, match=told):
-        read(DEDUP_COMPRESSION="zstd")
+        read(DEDUP_COMPRESSION="lz4")
 
 
 def test_without_the_crc32c_wheel_no_crawl_starts(monkeypatch: pytest.MonkeyPatch) -> None:

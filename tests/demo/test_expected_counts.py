@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_plugin.wire.messages import PageMeta
-from crawler_plugin.wire.outcomes import JobMark, Verdict
+from crawler_plugin.wire.outcomes import JobMark, JobSum, Verdict
 from worker.demo.expected_counts import DEAD, DUPLICATE, REFETCH, UNIQUE, Counts, ExpectedCounts
 from worker.demo.site import PageKind, Site, SitePage, build_site
 from worker.stream.kafka.output_reader import Delivered, Output
@@ -84,7 +84,7 @@ def without(page: SitePage) -> Callable[[list[Output]], list[Output]]:
 
 
 def url_of(output: Output) -> str | None:
-    if isinstance(output, JobMark):
+    if isinstance(output, JobMark | JobSum):
         return None
     return output.page.url if isinstance(output, Delivered) else output.url
 

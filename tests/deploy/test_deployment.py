@@ -43,8 +43,12 @@ PROMETHEUS: Final = {
     for name in ("prometheus", "compose", "alertmanager")
 }
 _WORKER, _PLUGIN = (tomllib.loads((ROOT / of / "pyproject.toml").read_text()) for of in (".", "crawler_plugin"))
-NEEDED: Final = _PLUGIN["project"]["dependencies"] + _WORKER["project"]["dependencies"][1:]
-"""What the worker needs besides the distribution of the plugin, which comes first."""
+NEEDED: Final = [
+    *_PLUGIN["project"]["dependencies"],
+    *_PLUGIN["project"]["optional-dependencies"]["compression"],
+    *_WORKER["project"]["dependencies"][1:],
+]
+"""What the worker needs besides the distribution of the plugin, which comes first, with that extra."""
 BUILD: Final = _WORKER["build-system"]["requires"] + _PLUGIN["build-system"]["requires"]
 """What builds their wheels, and those of packages that bring none."""
 PROCESSES: Final = "DEDUP_PAGE__PROCESSES"

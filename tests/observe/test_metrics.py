@@ -73,6 +73,8 @@ def test_pages_are_counted_as_readers_see_them(events: tuple[Event, ...]) -> Non
     outcomes = Counter(line.split()[1] for line in stage.verdicts())
     assert outcomes == {"unique": 3, "duplicate": 2, "dead": 1, "refetch": 1}
     assert {key.split()[0]: value for key, value in of(seen, "dedup_pages_total").items()} == outcomes
+    assert sum(of(seen, "dedup_page_bytes_total").values()) == sum(len(page.value) for page in SCRIPT)
+    assert of(seen, "dedup_page_bytes_total")["dead"] == len(SCRIPT[2].value)
     assert of(seen, "dedup_duplicates_total") == {"hamming": 1, "exact-text": 1}
     assert of(seen, "dedup_dead_letters_total") == {"parser-raised": 1}
     assert seen["dedup_distance_count"] == 1  # pages without fingerprint have no distance

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from crawler_plugin.wire.errors import UnreadableRecord
 from crawler_plugin.wire.messages import PageMeta, text_headers
-from crawler_plugin.wire.outcomes import SOFT_404, JobMark, SurvivorFinding, Verdict, dead_letter_headers
+from crawler_plugin.wire.outcomes import SOFT_404, JobMark, JobSum, SurvivorFinding, Verdict, dead_letter_headers
 
 VERDICT = Verdict(
     url="https://a.example/页",
@@ -89,10 +89,15 @@ def test_whose_page_it_is_stands_in_headers_too_under_the_names_that_it_has_on_p
     assert unsaid.crawl_headers() == []
 
 
-def test_a_mark_and_a_finding_read_back_are_the_same() -> None:
+def test_a_mark_a_sum_and_a_finding_read_back_are_the_same() -> None:
     mark = JobMark(job="2026-05", spider="news", run="1f", pages=None)
     assert JobMark.decode(mark.encode()) == mark
     assert text_headers(mark.to_headers()) == {"spider": "news", "job": "2026-05"}
+    counts = {"pages": {"dead": 2}, "body_bytes": {"dead": 9}, "reasons": {"dead: no-body": 2}}
+    part = JobSum(job="2026-05", spider="news", generation="", part="1f", **counts)
+    assert JobSum.decode(part.encode()) == part
+    assert text_headers(part.to_headers()) == {"spider": "news", "job": "2026-05", "kind": "sum"}
+    assert part.key != mark.key
     finding = SurvivorFinding(kind=SOFT_404, url="https://a.example/", order=(12, 3), copies=20, places=9)
     assert SurvivorFinding.decode(finding.encode()) == finding
     assert finding.to_headers() == [("kind", b"soft-404")]
@@ -100,7 +105,7 @@ def test_a_mark_and_a_finding_read_back_are_the_same() -> None:
 
 @given(st.binary(max_size=50))
 def test_anything_else_is_refused(value: bytes) -> None:
-    for kind in (Verdict, JobMark, SurvivorFinding):
+    for kind in (Verdict, JobMark, JobSum, SurvivorFinding):
         with pytest.raises(UnreadableRecord):
             kind.decode(value)
 

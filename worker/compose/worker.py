@@ -149,6 +149,7 @@ def kafka_log(settings: Settings, options: Options, writer: bytes) -> KafkaLog:
         shards=settings.topics.shards,
         replicas=settings.index.replicas,
         max_message_bytes=settings.topics.max_message_bytes,
+        compression=settings.topics.compression,
         session_seconds=kafka.session_timeout_seconds,
         heartbeat_seconds=kafka.heartbeat_seconds,
         transaction_seconds=kafka.transaction_timeout_seconds,

@@ -70,6 +70,11 @@ class TopicSettings(Section):
         ge=128 * 1024,
         le=1024**3,
     )
+    compression: Literal["zstd", "none"] = setting(
+        "zstd",
+        "How workers compress deduplicated, verdicts and dead-letters. Workers may differ in it; whoever reads these "
+        "topics needs the codec. Change it to none where one of your consumers does not read it.",
+    )
 
 
 class PageSettings(Section):

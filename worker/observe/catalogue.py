@@ -87,6 +87,13 @@ PAGES: Final = _counter(
         ("dead", "none"),
     ),
 )
+PAGE_BYTES: Final = _counter(
+    "dedup_page_bytes_total",
+    "bytes",
+    "Bodies of committed pages as they came, not compressed, by outcome: those of duplicates need not be kept.",
+    "outcome",
+    seeds=(("unique",), ("duplicate",), ("refetch",), ("dead",)),
+)
 DUPLICATES: Final = _counter(
     "dedup_duplicates_total",
     "pages",
@@ -239,6 +246,17 @@ COMMIT_FAILURES: Final = _counter(
     "transactions",
     "Transactions of unknown outcome; their partitions are taken up anew from the committed offset. Pages of one that "
     "was committed after all are in no count here.",
+)
+WRITTEN_BYTES: Final = _counter(
+    "dedup_written_bytes_total",
+    "bytes",
+    "What was handed to the Kafka client, by topic, compressed as topics.compression says. Brokers keep it "
+    "topics.replication_factor times; what was sent again after an error is in it again.",
+    "topic",
+    seeds=(
+        *(("deduplicated",), ("verdicts",), ("dead-letters",), ("jobs",)),
+        *(("fingerprints",), ("answers",), ("index",), ("findings",)),
+    ),
 )
 REPLAY_MARGIN: Final = _gauge(
     "dedup_replay_margin_ratio",

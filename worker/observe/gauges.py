@@ -52,6 +52,7 @@ class Gauges:
     def __post_init__(self) -> None:
         self._seen: dict[int, Looked] = {}
         self._usage = PoolUsage()
+        self._written: Mapping[str, int] = {}
         self._starved: dict[int, tuple[float, Mapping[int, int]]] = {}
         self._measured: dict[int, int] = {}
         self._measure_from = float("-inf")
@@ -67,6 +68,7 @@ class Gauges:
         gauges[catalogue.REPLAY_MARGIN] = _replay_margins(worker, logs)
         look_ups, candidates = self._looked(worker)
         before, self._usage = self._usage, worker.fingerprinting.usage
+        written_before, self._written = self._written, worker.log.written()
         with self.counters.lock:
             for gauge, numbers in gauges.items():
                 tally = self.counters.tally(gauge)
@@ -78,6 +80,8 @@ class Gauges:
             self.counters.tally(catalogue.PARSING)[()] = self._usage.outstanding
             for stage, seconds in self._usage.stage_seconds.items():
                 self.counters.tally(catalogue.STAGE_SECONDS)[stage,] += seconds - before.stage_seconds.get(stage, 0.0)
+            for topic, size in self._written.items():
+                self.counters.tally(catalogue.WRITTEN_BYTES)[topic,] += size - written_before.get(topic, 0)
             self.counters.tally(catalogue.MEMORY_LIMIT)[()] = worker.resources.memory_limit.limit
 
     def _of_shards(self, shards: Iterable[OwnedShard]) -> dict[Gauge, dict[Labels, float]]:

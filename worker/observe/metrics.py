@@ -153,6 +153,7 @@ class Metrics(Observer):
             self._origins.at(now)
             for record, decision in pages:
                 self._count(decision)
+                self._counters.tally(catalogue.PAGE_BYTES)[decision.outcome,] += len(record.value or b"")
                 self._count_unread(record)
                 self._origins.count(record, decision)
                 latency.add(max(0.0, now - record.timestamp / 1000))

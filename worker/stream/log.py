@@ -342,6 +342,10 @@ class Log(Readable, ABC):
     def leave(self) -> None:
         """Leave both groups, so that others take over what is owned at once; all but both memberships goes on."""
 
+    def written(self) -> Mapping[str, int]:
+        """Bytes that were handed over so far to be written, by topic, as they go to the broker."""
+        return {}
+
     def failing(self) -> Sequence[str]:
         """A line for people about each kind of send that keeps failing and is tried again; asks nobody.
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import kafka.codec
 import pytest
 from kafka import KafkaProducer
 
-from crawler_plugin.wire.errors import Unavailable, UnreadableRecord
+from crawler_plugin.wire.errors import Unavailable, UnreadableRecord, UsageError
 from crawler_plugin.wire.messages import PageMeta, text_headers
 from crawler_plugin.wire.outcomes import Verdict, dead_letter_headers
 from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, VERDICTS, topic_specs
@@ -87,6 +88,18 @@ def test_committed_records_of_all_three_topics_are_read_and_aborted_ones_are_not
     expected = as_set([first, copy, delivered(first), delivered(copy), letter])
     assert as_set(list(read_outputs(options, topic_prefix))) == expected
     assert as_set(list(read_outputs(options, topic_prefix, [DEAD_LETTERS]))) == as_set([letter])
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+def test_outputs_are_read_in_each_codec_and_who_lacks_one_is_told_what_to_install(
+    options: dict[str, object], topic_prefix: str, codec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = verdict(1).having(reason="hamming" * 100)
+    transact({**options, "compression_type": codec}, topic_prefix, [(VERDICTS, given.encode(), [])], commit=True)
+    assert list(read_outputs(options, topic_prefix, [VERDICTS])) == [given]
+    monkeypatch.setattr(kafka.codec, f"has_{codec}", lambda: False)
+    with pytest.raises(UsageError, match=rf"{topic_prefix}verdicts holds records .*{codec}.*: pip install"):
+        list(read_outputs(options, topic_prefix, [VERDICTS]))
 
 
 def test_a_reader_goes_on_with_what_is_committed_after_it_began(options: dict[str, object], topic_prefix: str) -> None:

@@ -12,7 +12,16 @@ ROOT: Final = Path(__file__).resolve().parents[3]
 FOLDERS: Final = ("worker/stream/kafka", "crawler_plugin")
 OF_BOTH: Final = "crawler_plugin/wire/kafka_client/private.py"
 OF_OWN_CLASSES: Final = {
-    *("_append", "_buffer", "_cache_next", "_client", "_manager", "_next_slice", "_send_fetches_async"),
+    *(
+        "_append",
+        "_buffer",
+        "_cache_next",
+        "_client",
+        "_manager",
+        "_maybe_compress",
+        "_next_slice",
+        "_send_fetches_async",
+    ),
 }
 """Of classes of kafka-python's that ours derive from."""
 OF_TUPLES: Final = {"_replace", "_asdict", "_fields"}

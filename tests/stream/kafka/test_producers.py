@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -175,15 +176,17 @@ def test_a_batch_that_the_topic_does_not_take_is_split_and_a_record_that_it_does
     member = world.started()
     lower_the_limit(world, DEDUPLICATED, 20_000)
 
+    noise = random.Random(1).randbytes(30_000).hex().encode()  # half as long when it is compressed
+
     def sent(*sizes: int) -> list[Sent]:
-        outputs = [output(0, b"x" * size)._replace(source=(0, number)) for number, size in enumerate(sizes)]
+        outputs = [output(0, noise[:size])._replace(source=(0, number)) for number, size in enumerate(sizes)]
         return world.ended(
             member.log.transact(outputs, {0: Committed(1, "")}, member.log.pages().membership()),
         )
 
-    assert sent(*[6_000] * 7) == [Sent.DONE]
-    assert [len(seen.value or b"") for seen in world.outputs(DEDUPLICATED, 0)] == [6_000] * 7
-    assert sent(6_000, 30_000) == [Sent.FAILED]
+    assert sent(*[30_000] * 7) == [Sent.DONE]
+    assert [len(seen.value or b"") for seen in world.outputs(DEDUPLICATED, 0)] == [30_000] * 7
+    assert sent(30_000, 60_000) == [Sent.FAILED]
     (line,) = member.log.transactor.failures.told()  # type: ignore[attr-defined]
     assert "the record of page 0:1 " in line
     assert "MessageSizeTooLargeError" in line

@@ -101,9 +101,11 @@ OF_WORKERS: Final = (
     Part(DefaultRecordBatch, "HEADER_STRUCT"),
     Part(DefaultRecordBatch, "_buffer"),
     Part(DefaultRecordBatchBuilder, "_buffer"),
+    Part(DefaultRecordBatchBuilder, "_compression_type"),
     Part(DefaultRecordBatchBuilder, "_first_timestamp"),
     Part(DefaultRecordBatchBuilder, "_last_offset"),
     Part(DefaultRecordBatchBuilder, "_max_timestamp"),
+    Part(DefaultRecordBatchBuilder, "_maybe_compress"),
     Part(DefaultRecordBatchBuilder, "_num_records"),
 )
 """What ``worker.stream.kafka.private`` touches, and ``BoundedFetcher`` overrides."""

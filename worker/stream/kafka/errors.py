@@ -47,7 +47,7 @@ _MEANINGS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], type
         errors.UnsupportedCodecError,
         UsageError,
         "{about} holds records in a compression that this Python cannot read ({error}): "
-        "pip install python-snappy, lz4 or zstandard, whichever is named, and start the worker again",
+        "pip install python-snappy, lz4 or zstandard, whichever is named, and run the same again",
     ),
     (
         TOO_LARGE,

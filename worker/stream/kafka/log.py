@@ -142,6 +142,7 @@ class KafkaLog(Log):
         shards: int = 0,
         replicas: int = 1,
         max_message_bytes: int = 8 << 20,
+        compression: str = "zstd",
         session_seconds: float = 30,
         heartbeat_seconds: float = 3,
         transaction_seconds: float = 60,
@@ -186,6 +187,7 @@ class KafkaLog(Log):
             timeout_seconds=transaction_seconds,
             pages=self._pages,
             generation=generation,
+            compression=compression,
         )
         self.transactor.start()
         name = topic_name(prefix, INDEX, generation)
@@ -228,6 +230,9 @@ class KafkaLog(Log):
         self, outputs: Sequence[Output], offsets: Mapping[int, Committed], membership: Membership
     ) -> TransactionTicket:
         return self.transactor.submit(Job(outputs, offsets, membership))
+
+    def written(self) -> Mapping[str, int]:
+        return self._appender.written + self.transactor.written
 
     def failing(self) -> Sequence[str]:
         """See the port.

@@ -11,9 +11,10 @@ from kafka import KafkaConsumer, TopicPartition
 
 from crawler_plugin.wire.errors import Unavailable, UnreadableRecord
 from crawler_plugin.wire.messages import PageMeta, text_headers
-from crawler_plugin.wire.outcomes import JobMark, Verdict
+from crawler_plugin.wire.outcomes import SUM, JobMark, JobSum, Verdict
 from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, JOBS, PAGES, VERDICTS, topic_name
 from worker.stream.kafka.connection import Options, reaching
+from worker.stream.kafka.errors import speaking
 
 OUTPUTS: Final = (DEDUPLICATED, VERDICTS, DEAD_LETTERS)
 PATIENCE_SECONDS: Final = 60.0
@@ -36,7 +37,7 @@ class Delivered:
     reason: str
 
 
-Output: TypeAlias = Delivered | Verdict | JobMark
+Output: TypeAlias = Delivered | Verdict | JobMark | JobSum
 """A dead letter is a verdict, too."""
 Wanted: TypeAlias = Callable[[Mapping[str, str]], bool]
 """By its headers, whether a record is wanted; others are not even decoded."""
@@ -103,8 +104,11 @@ class OutputReader(_GroupLess):
 
         Raises:
             UnreadableRecord: a record that no worker wrote.
+            UsageError: records are compressed with what is not installed here.
+            Stop: the broker refuses.
         """
-        fetched = self._consumer.poll(timeout_ms=int(wait * 1000))
+        with speaking(" and ".join(self._topics)):
+            fetched = self._consumer.poll(timeout_ms=int(wait * 1000))
         found = []
         for record in (record for records in fetched.values() for record in records):
             headers = text_headers(record.headers)
@@ -197,7 +201,7 @@ def _missing(names: Iterable[str]) -> Unavailable:
 def _output(topic: str, record: Any, headers: dict[str, str]) -> Output:
     try:
         if topic == JOBS:
-            return JobMark.decode(record.value)
+            return (JobSum if headers.get("kind") == SUM else JobMark).decode(record.value)
         if topic == VERDICTS:
             return Verdict.decode(record.value)
         return _delivered(record, headers) if topic == DEDUPLICATED else Verdict.of_dead_letter(headers)

@@ -16,7 +16,7 @@ from crawler_plugin.wire.messages import Headers, text_headers
 from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import DEAD_LETTERS, OUTPUT_MARGIN_BYTES, PAGES, VERDICTS, group_names, topic_name
 from worker.stream.kafka.connection import Options, reaching
-from worker.stream.kafka.errors import while_away
+from worker.stream.kafka.errors import speaking, while_away
 from worker.stream.kafka.group.roster import Seat, have_stopped, instances_of, workers_of
 from worker.stream.kafka.log import KafkaReader, bounds_of
 from worker.stream.kafka.producers import Appender
@@ -88,7 +88,8 @@ class ClusterView:
             self._asker.seek(here, start)
             deadline = time.monotonic() + PATIENCE_SECONDS
             while (self._asker.position(here, timeout_ms=ASK_TIMEOUT_MS) or 0) < end:
-                found.extend(self._asker.poll(timeout_ms=1000).get(here, ()))
+                with speaking(here.topic):
+                    found.extend(self._asker.poll(timeout_ms=1000).get(here, ()))
                 if time.monotonic() > deadline:
                     raise Unavailable(
                         f"{here.topic}[{partition}] cannot be read to its end: look at the broker, try again"

@@ -15,7 +15,7 @@ from kafka.consumer.fetcher import Fetcher
 from kafka.coordinator.consumer import ConsumerCoordinator
 from kafka.producer.future import FutureRecordMetadata
 from kafka.producer.producer_batch import ProducerBatch
-from kafka.record.default_records import DefaultRecordBatch
+from kafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 from kafka.record.memory_records import MemoryRecords, MemoryRecordsBuilder
 from kafka.structs import MemberState
 
@@ -131,10 +131,21 @@ def hand_over(producer: Any, batches: Sequence[RecordBatch], refused: Refused) -
     wake(producer)
 
 
+class PackedBuilder(DefaultRecordBatchBuilder):  # type: ignore[misc]
+    """Writes the header of a batch whose records are as they are to be sent, compressed or not."""
+
+    __slots__ = ()
+
+    def _maybe_compress(self) -> bool:
+        return True
+
+
 def _queued(place: TopicPartition, batch: RecordBatch, refused: Refused) -> ProducerBatch:
     """A batch of the client's that takes no further record."""
     records = MemoryRecordsBuilder(2, 0, 0)
     builder = records._builder
+    builder.__class__ = PackedBuilder
+    builder._compression_type = batch.codec
     builder._buffer = batch.data
     builder._first_timestamp = builder._max_timestamp = batch.timestamp
     records._next_offset = builder._num_records = len(batch.outputs)

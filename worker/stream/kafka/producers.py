@@ -10,17 +10,20 @@ import logging
 import queue
 import threading
 import time
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 from kafka import KafkaProducer, TopicPartition, errors
+from kafka.record.default_records import DefaultRecordBatchBuilder
 from kafka.structs import OffsetAndMetadata
 
 from crawler_plugin.wire.kafka_client.private import cut_off
 from crawler_plugin.wire.messages import Headers
 from crawler_plugin.wire.topics import PAGES, topic_name
+from worker.stream.kafka.compression import packing
 from worker.stream.kafka.connection import Options
 from worker.stream.kafka.failing_sends import Failures
 from worker.stream.kafka.private import hand_over, transactions_of, wake
@@ -76,6 +79,8 @@ class Appender:
         self._generation = generation
         self._producer: Any = None
         self._last: list[KafkaTicket] = []
+        self.written: Counter[str] = Counter()
+        """Bytes by topic."""
         self.failures = Failures("appends")
 
     def prepare(self, topics: Iterable[str]) -> None:
@@ -106,6 +111,7 @@ class Appender:
             self._note(error, name)
             return KafkaTicket(fails_at=time.monotonic() + PAUSE_AFTER_ERROR_SECONDS, topic=name)
         self._last.append(ticket)
+        self.written[topic] += DefaultRecordBatchBuilder.estimate_size_in_bytes(key, value, headers)
         return ticket
 
     def look(self) -> None:
@@ -199,6 +205,7 @@ class Transactor(threading.Thread):
         max_bytes: int,
         timeout_seconds: float,
         pages: Proving,
+        compression: str,
         generation: str = "",
     ) -> None:
         super().__init__(name="transactions", daemon=True)
@@ -208,7 +215,9 @@ class Transactor(threading.Thread):
             "transaction_timeout_ms": int(timeout_seconds * 1000),
             "linger_ms": 5,
             "max_block_ms": int(timeout_seconds * 1000),
+            "compression_type": None if compression == "none" else compression,  # of what the client splits
         }
+        self._packing = packing(compression)
         self._timeout_seconds = timeout_seconds
         self._max_bytes = max_bytes
         self._prefix = prefix
@@ -218,6 +227,8 @@ class Transactor(threading.Thread):
         self._stopping = threading.Event()
         self._producer: Any = None
         self._group = group
+        self.written: Counter[str] = Counter()
+        """Bytes by topic, compressed if they are."""
         self.failures = Failures("transactions")
 
     def submit(self, job: Job) -> TransactionTicket:
@@ -284,8 +295,9 @@ class Transactor(threading.Thread):
     def _send(self, outputs: Sequence[Output], refused: list[tuple[Output, Exception]]) -> None:
         batches = []
         try:
-            for batch in batches_of(outputs, int(time.time() * 1000), self._max_bytes):
+            for batch in batches_of(outputs, int(time.time() * 1000), self._max_bytes, self._packing):
                 batches.append(replace(batch, topic=self._topic(batch.topic)))
+                self.written[batch.topic] += len(batch.data)
                 time.sleep(BREATH_SECONDS)
         except TooLarge as large:
             error = errors.MessageSizeTooLargeError(

@@ -16,6 +16,8 @@ from typing import Final
 
 from kafka.record.default_records import DefaultRecordBatch
 
+from worker.stream.kafka.compression import Pack
+from worker.stream.kafka.decompression import NONE, ZSTD
 from worker.stream.log import Output
 
 BATCH_BYTES: Final = 1 << 20
@@ -46,13 +48,14 @@ _NULL: Final = b"\x01"
 @dataclass(frozen=True)
 class RecordBatch:
     """Records of one partition: ``data`` is a batch whose header is still empty, ``outputs`` what stands in it, in
-    order, written at ``timestamp`` in milliseconds."""
+    order, written at ``timestamp`` in milliseconds. ``codec`` is how its records are compressed, 0 for not at all."""
 
     topic: str
     partition: int
     data: bytearray
     outputs: Sequence[Output]
     timestamp: int
+    codec: int
 
 
 class TooLarge(Exception):
@@ -64,8 +67,10 @@ class TooLarge(Exception):
         self.size = size
 
 
-def batches_of(outputs: Iterable[Output], timestamp: int, most_bytes: int) -> Iterator[RecordBatch]:
+def batches_of(outputs: Iterable[Output], timestamp: int, most_bytes: int, pack: Pack | None) -> Iterator[RecordBatch]:
     """Outputs as batches of about ``BATCH_BYTES``, the records of each partition in the order of the outputs.
+
+    All sizes are those before ``pack``: how large a page may be does not depend on what is compressed with it.
 
     Raises:
         TooLarge: a record takes more than ``most_bytes`` in a batch of its own.
@@ -80,13 +85,13 @@ def batches_of(outputs: Iterable[Output], timestamp: int, most_bytes: int) -> It
             raise TooLarge(output, HEADER_BYTES + MOST_FRAMING + size)
         batch = open_ones.get(place)
         if batch is not None and batch.size + size > BATCH_BYTES:
-            yield batch.closed(timestamp)
+            yield batch.closed(timestamp, pack)
             batch = None
         if batch is None:
             batch = open_ones[place] = _Open()
         batch.add(output, content, size)
     for batch in open_ones.values():
-        yield batch.closed(timestamp)
+        yield batch.closed(timestamp, pack)
 
 
 class _Open:
@@ -106,10 +111,15 @@ class _Open:
         self._outputs.append(output)
         self.size += len(head) + size
 
-    def closed(self, timestamp: int) -> RecordBatch:
-        first = self._outputs[0]
+    def closed(self, timestamp: int, pack: Pack | None) -> RecordBatch:
+        first, codec = self._outputs[0], NONE
         data = bytearray().join(self._parts)
-        return RecordBatch(first.topic, first.partition, data, self._outputs, timestamp)
+        if pack is not None:
+            packed = pack(memoryview(data)[HEADER_BYTES:])
+            if HEADER_BYTES + len(packed) < len(data):
+                data[HEADER_BYTES:] = packed
+                codec = ZSTD
+        return RecordBatch(first.topic, first.partition, data, self._outputs, timestamp, codec)
 
 
 def _content(output: Output) -> list[bytes]:
