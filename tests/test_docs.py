@@ -28,6 +28,7 @@ from crawler_plugin.wire.outcomes import (
     NO_PAGE_HEADER,
     ON_TOPIC,
     JobMark,
+    JobSum,
     SurvivorFinding,
     Verdict,
     dead_letter_headers,
@@ -134,6 +135,7 @@ class TestTables:
             ("page-headers", PageMeta.__struct_fields__),
             ("verdict-fields", ON_TOPIC),
             ("job-fields", JobMark.__struct_fields__),
+            ("sum-fields", JobSum.__struct_fields__),
             ("finding-fields", SurvivorFinding.__struct_fields__),
             ("dead-letter-headers", [header for header, _ in dead_letter_headers("", "", (0, 0))]),
             (

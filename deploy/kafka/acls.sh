@@ -32,7 +32,7 @@ $WORKER topic literal ${PREFIX}deduplicated$SUFFIX Write Describe DescribeConfig
 $WORKER topic literal ${PREFIX}verdicts$SUFFIX Read Write Describe DescribeConfigs
 $WORKER topic literal ${PREFIX}dead-letters$SUFFIX Read Write Describe DescribeConfigs
 $WORKER topic literal ${PREFIX}findings$SUFFIX Write Describe DescribeConfigs
-$WORKER topic literal ${PREFIX}jobs Describe DescribeConfigs
+$WORKER topic literal ${PREFIX}jobs Write Describe DescribeConfigs
 $WORKER group literal ${GROUP}-pages$SUFFIX Read Describe
 $WORKER group literal ${GROUP}-shards$SUFFIX Read Describe
 $WORKER transactional-id prefixed ${GROUP}- Write Describe

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from crawler_plugin.wire.errors import CheckFailed, UsageError
@@ -14,6 +17,7 @@ from tests.cluster.cluster import SMALL, Cluster
 from tests.crawler_plugin.crawling import Crawl, Site, article, numbered, serve, to_kafka
 from worker.cli import verdicts
 from worker.config import Settings
+from worker.results.rows import OUTCOMES
 
 
 def run(load: Callable[[], Settings], *words: str) -> int:
@@ -59,6 +63,23 @@ def test_of_two_crawls_at_once_each_has_its_own_verdicts_and_its_sum(
         assert "7 of 7 items have a verdict" in shown.err
         of_rows = {row["url"]: row["verdict"] for row in found["two"]}
         assert {item["page"]: item["dedup"]["verdict"] for item in map(json.loads, shown.out.splitlines())} == of_rows
+        assert run(load, "--jobs") == 0
+        shown = capfd.readouterr()
+        rows = [json.loads(line) for line in shown.out.splitlines()]
+        size = sum(len(site.pages[path]) for path in site.pages)
+        for row, job in zip(rows, ("one", "two"), strict=True):
+            verdicts_of = Counter(each["verdict"] for each in found[job])
+            assert (row["job"], row["spider"], row["published"], row["bytes"]) == (job, "site", 7, size)
+            assert {outcome: row[outcome] for outcome in OUTCOMES} == {each: verdicts_of[each] for each in OUTCOMES}
+            assert row["reasons"] == Counter(f"{each['verdict']}: {each['reason']}" for each in found[job])
+            assert f"job {job}, spider site: 7 pages = " in shown.err
+        assert sum(row["duplicate_bytes"] for row in rows) > 0
+        for form in ("csv", "parquet"):
+            assert run(load, "--jobs", "--format", form, "--out", str(tmp_path / f"sums.{form}")) == 0
+        table = pq.read_table(tmp_path / "sums.parquet").to_pylist()
+        assert [row | {"reasons": json.loads(row["reasons"])} for row in table] == rows
+        with (tmp_path / "sums.csv").open(newline="") as lines:
+            assert [row["unique"] for row in csv.DictReader(lines)] == [str(row["unique"]) for row in rows]
         with pytest.raises(CheckFailed, match="job two, spider nobody has no mark on the topic jobs"):
             run(load, "--job", "two", "--spider", "nobody")
         assert cluster.stop() == [0]
@@ -67,10 +88,11 @@ def test_of_two_crawls_at_once_each_has_its_own_verdicts_and_its_sum(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--format", "parquet"), "name it with --out"),
-        (("--format", "csv", "--join", "items.jsonl"), "leave --format csv out"),
+        (("--job", "7", "--format", "parquet"), "name it with --out"),
+        (("--job", "7", "--format", "csv", "--join", "items.jsonl"), "leave --format csv out"),
+        (("--jobs", "--follow"), "leave --spider, --follow and --join out"),
     ],
 )
 def test_options_that_do_not_go_together_are_told(words: tuple[str, ...], said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        run(Settings, "--job", "7", *words)
+        run(Settings, *words)

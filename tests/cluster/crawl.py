@@ -20,6 +20,7 @@ from worker.stream.kafka.connection import Options
 
 Page = tuple[PageMeta, bytes]
 HTML: Final = "text/html; charset=utf-8"
+JOB: Final = "invented"
 WORDS: Final = 300
 """Words of a made page; one in 300 that is changed moves its fingerprint by about one bit."""
 MINUTE_MS: Final = 60_000
@@ -49,7 +50,7 @@ def invented(seed: int) -> Iterator[Page]:
         if body is None:
             seen.append((url, words))
             body = _html(words)
-        yield PageMeta(url=url, status=200, content_type=kind), body
+        yield PageMeta(url=url, status=200, content_type=kind, job=JOB), body
 
 
 def a_minute_apart(pages: Iterable[Page], since: int) -> Iterator[Page]:

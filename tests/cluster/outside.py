@@ -11,8 +11,8 @@ from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-d
 
 from crawler_plugin.wire.errors import Refused, UnreadableRecord
 from crawler_plugin.wire.messages import Batch, decode
-from crawler_plugin.wire.outcomes import Verdict
-from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, PAGES, VERDICTS, topic_name
+from crawler_plugin.wire.outcomes import JobSum, Verdict
+from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, JOBS, PAGES, VERDICTS, topic_name
 from tests.guarantees import Traces
 from tests.oracle import Near
 from worker.fingerprint.near import AccurateNear
@@ -100,6 +100,21 @@ def traces(
         ttl=ttl,
         output=output,
     )
+
+
+def check_sums(bootstrap: str, prefix: str) -> None:
+    """What workers have added up of jobs is what readers see of their pages."""
+    parts = {record.key: JobSum.decode(record.value) for record in read(bootstrap, prefix + JOBS)}
+    told: Counter[tuple[str, str]] = Counter()
+    for part in parts.values():
+        told.update({(part.job, outcome): count for outcome, count in part.pages.items()})
+    seen: Counter[tuple[str, str]] = Counter()
+    for topic in (VERDICTS, DEAD_LETTERS):
+        for record in read(bootstrap, prefix + topic):
+            if job := dict(record.headers).get("job"):
+                outcome = Verdict.decode(record.value).verdict if topic == VERDICTS else "dead"
+                seen[job.decode(), outcome] += 1
+    assert told == seen
 
 
 def batch_of(record: Record) -> Batch | None:

@@ -18,10 +18,10 @@ from kafka.admin import ConfigResource, ConfigResourceType, MemberToRemove
 from kafka.structs import OffsetAndMetadata
 
 from crawler_plugin.wire.outcomes import Verdict
-from crawler_plugin.wire.topics import DAY_MS, DEAD_LETTERS, DEDUPLICATED, INDEX, PAGES, VERDICTS
+from crawler_plugin.wire.topics import DAY_MS, DEAD_LETTERS, DEDUPLICATED, INDEX, JOBS, PAGES, VERDICTS
 from tests.cluster.cluster import Cluster, asking, running
 from tests.cluster.crawl import Crawler, Page, a_minute_apart, invented, revisited
-from tests.cluster.outside import committed_ends, last_ends, read, traces
+from tests.cluster.outside import check_sums, committed_ends, last_ends, read, traces
 from tests.guarantees import Traces, check_guarantees
 from tests.open_transactions import open_transactions
 from tests.waiting import wait_for
@@ -59,7 +59,7 @@ def check(cluster: Cluster, *, ttl: int | None = None) -> Traces:
     """Everything is committed, once, as the oracle says; every kind of verdict was among it."""
     cluster.wait_until_committed()
     # The broker ends a transaction topic by topic: consumed offsets may be committed before their verdicts can be read.
-    outputs = [cluster.prefix + topic for topic in (DEDUPLICATED, VERDICTS, DEAD_LETTERS)]
+    outputs = [cluster.prefix + topic for topic in (DEDUPLICATED, VERDICTS, DEAD_LETTERS, JOBS)]
     wait_for(
         lambda: committed_ends(cluster.bootstrap, outputs) == last_ends(cluster.bootstrap, outputs),
         "all transactions to have ended on the outputs",
@@ -67,6 +67,7 @@ def check(cluster: Cluster, *, ttl: int | None = None) -> Traces:
     found = traces(cluster.bootstrap, cluster.prefix, ttl=ttl)
     committed = check_guarantees(found)
     assert {record and record.verdict for record in committed.values()} == FOUND
+    check_sums(cluster.bootstrap, cluster.prefix)
     return found
 
 

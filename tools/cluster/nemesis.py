@@ -37,7 +37,7 @@ from kafka.admin import ConfigResource, ConfigResourceType
 from crawler_plugin.wire.topics import DAY_MS, INDEX
 from tests.cluster.cluster import Cluster
 from tests.cluster.crawl import Crawler, Page, a_minute_apart, invented, revisited
-from tests.cluster.outside import traces
+from tests.cluster.outside import check_sums, traces
 from tests.guarantees import Traces, Violation, check_guarantees
 from tests.oracle import verdicts
 from tests.waiting import wait_for
@@ -161,6 +161,10 @@ def play(
             world.problems.append(f"{prefix}: {error}")
         world.problems += [f"a worker ended with {code} at the end" for code in cluster.stop() if code]
         found = traces(brokers.bootstrap_servers, prefix, ttl=ttl and int(ttl * DAY_MS), output=output)
+        try:
+            check_sums(brokers.bootstrap_servers, prefix)
+        except AssertionError as error:
+            world.problems.append(f"{prefix}: the sums of its job are wrong: {error}")
     return world, Outcome.of(found)
 
 

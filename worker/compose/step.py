@@ -38,6 +38,7 @@ def policy(settings: Settings, scheme: Scheme, writer: bytes, log_bytes: int | N
         scheme_text=scheme.encode(),
         shards=settings.topics.shards,
         partitions=settings.topics.partitions,
+        generation=settings.topics.generation,
         near=parts.near(settings),
         writer=writer,
         ttl=None if ttl is None else int(ttl * DAY_MS),

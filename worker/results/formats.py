@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from worker.results.rows import line_of
+from worker.results.rows import COUNTS, line_of
 
 JSONL: Final = "jsonl"
 CSV: Final = "csv"
@@ -68,6 +68,7 @@ def write_parquet(rows: Iterator[Row], names: Sequence[str], out: Path) -> None:
         "partition": pa.int64(),
         "fetched": pa.timestamp("ms", tz="UTC"),
         "suspect": pa.bool_(),
+        **dict.fromkeys(COUNTS, pa.int64()),
     }
     schema = pa.schema([(name, types.get(name, pa.string())) for name in names])
     with pq.ParquetWriter(out, schema, compression="zstd") as writer:

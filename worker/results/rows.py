@@ -52,6 +52,10 @@ OF_JOB: Final = (
     "offset",
 )
 """Of a row of a crawl: a verdict without what only workers need, and the page's place in ``pages``."""
+COUNTS: Final = ("published", *OUTCOMES, "bytes", "duplicate_bytes")
+OF_JOBS: Final = ("job", "spider", *COUNTS, "reasons")
+"""Of a row of all crawls: pages that were published, and by what became of them; sizes of bodies as they came; and
+pages by ``verdict: reason``."""
 _OF_DEAD_LETTER: Final = ("file", "offset", "id", "url", "reason", "detail")
 
 

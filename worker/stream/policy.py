@@ -49,6 +49,8 @@ class Policy:
     writer: bytes
     partitions: int = 1 << 31
     """Of ``pages``."""
+    generation: str = ""
+    """``topics.generation``: of several that judge the same pages, each has sums of its own."""
     ttl: int | None = None
     replicas: int = 1
     """Holders of each shard: 1, or 2."""

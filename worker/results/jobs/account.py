@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
-from crawler_plugin.wire.outcomes import JobMark
+from crawler_plugin.wire.outcomes import JobMark, JobSum
 from worker.results.rows import OUTCOMES
+from worker.verdict.decide import DUPLICATE
 
 
 @dataclass
@@ -66,7 +68,8 @@ class JobAccount:
         if missing > 0:
             return (
                 f"{missing:,} of {self.published:,} pages of {self.whose} have no verdict yet: --follow waits for "
-                "them; see that workers run, and that the topics still hold what they wrote (topics.retention_days)"
+                "them; see that workers run, and that the topics still hold what they wrote (topics.retention_days; "
+                "`python -m worker verdicts --jobs` knows the sums of what they do not hold any more)"
             )
         if missing < 0:
             return (
@@ -74,3 +77,36 @@ class JobAccount:
                 "page whose confirmation was lost is sent twice, and the second one is a refetch"
             )
         return None
+
+
+@dataclass
+class JobTotal(JobAccount):
+    """Of one job and spider by its sums, which are kept when its verdicts are not any more."""
+
+    job: str = ""
+    spider: str | None = None
+    parts: dict[bytes, JobSum] = field(default_factory=dict)
+
+    def add(self, part: JobSum) -> None:
+        """What one worker has found; the later one of the same part counts."""
+        before = self.parts.get(part.key)
+        self.parts[part.key] = part
+        self.outcomes.update(part.pages)
+        self.outcomes.subtract({} if before is None else before.pages)
+
+    def row(self) -> dict[str, Any]:
+        """Of ``OF_JOBS``."""
+        sizes: Counter[str] = Counter()
+        reasons: Counter[str] = Counter()
+        for part in self.parts.values():
+            sizes.update(part.body_bytes)
+            reasons.update(part.reasons)
+        return {
+            "job": self.job,
+            "spider": self.spider,
+            "published": self.published,
+            **{outcome: self.outcomes[outcome] for outcome in OUTCOMES},
+            "bytes": sizes.total(),
+            "duplicate_bytes": sizes[DUPLICATE],
+            "reasons": dict(sorted(reasons.items())),
+        }

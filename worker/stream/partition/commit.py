@@ -14,6 +14,7 @@ from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, VERDICTS
 from crawler_plugin.wire.urls import canonical_url, without_userinfo
 from worker.stream.log import Committed, Log, Output, Record, Sent, Ticket
 from worker.stream.observer import Observer
+from worker.stream.partition.job_sums import JobSums, Told
 from worker.stream.partition.owned import OwnedPartition
 from worker.stream.partition.record_sizes import in_short, record_bytes, reference
 from worker.stream.policy import Note, Policy, ReplayPoint
@@ -121,6 +122,9 @@ class Committer:
     parts: list[PartitionCommit] = field(default_factory=list)
     ticket: Ticket | None = None
 
+    def __post_init__(self) -> None:
+        self._sums = JobSums(self.policy)
+
     @property
     def idle(self) -> bool:
         """Whether no transaction is in flight."""
@@ -139,6 +143,7 @@ class Committer:
             return False
         pages, size = self.policy.commit_pages, self.policy.commit_bytes
         outputs: list[Output] = []
+        told: list[Told] = []
         for partition in owned:
             ready = partition.settleable(pages, size)
             committed = partition.commit_point(len(ready), places[partition.number])
@@ -147,7 +152,9 @@ class Committer:
                 continue
             for record, decision in ready:
                 counted = record.offset < partition.written_from
-                outputs.extend(outputs_of(record, decision, self.policy, counted=counted))
+                written = outputs_of(record, decision, self.policy, counted=counted)
+                outputs.extend(written)
+                told += [Told(output, decision, len(record.value or b"")) for output in written[:1]]
                 size -= record_bytes(record.key, record.value, record.headers)
             pages -= len(ready)
             self.parts.append(PartitionCommit(partition, ready, committed))
@@ -159,6 +166,7 @@ class Committer:
         if membership.evicted:
             self.parts = []
             return False
+        outputs.extend(self._sums.grown_by(told))
         offsets = {part.partition.number: part.committed for part in self.parts}
         self.ticket = self.log.transact(outputs, offsets, membership)
         return True
@@ -171,6 +179,7 @@ class Committer:
         parts, self.parts, self.ticket = self.parts, [], None
         owned = [part for part in parts if part.partition.state is PartitionState.CLAIMING]
         if not through:
+            self._sums.begin_anew()
             self.observer.commit_failed(sum(len(part.ready) for part in parts))
             return [part.partition for part in owned]
         self.observer.committed([committed for part in parts for committed in part.ready])
