@@ -22,16 +22,21 @@ from tests.deploy.test_rules import EXPOSED, RECORDED
 from tests.deploy.test_runbook import CODE
 from tests.deploy.watched import CRAWLS, HOSTS, TRAP, watched_crawl
 from tests.observe.prometheus import DEPLOY, Prometheus, needs_prometheus
+from tests.waiting import wait_for
 from tools.deploy import grafana
-from tools.deploy.panels import DASHBOARDS, PARSERS, Dashboard
+from tools.deploy.panels import DASHBOARDS
+from tools.deploy.parts import PARSERS, Dashboard, counted
 from worker.fingerprint.fingerprinter import EXTRACT, FINGERPRINT, SEGMENT
 from worker.observe.catalogue import STAGE_SECONDS
 from worker.pool.stopwatch import PIPES, START
+from worker.results.jobs.account import JobAccount
+from worker.results.jobs.from_topics import JobTopics
 
 live = [pytest.mark.cluster, pytest.mark.prometheus, needs_prometheus]
 UNITS: Final = {"none", "short", "percentunit", "s", "bytes", "bool_yes_no"}
 JOB: Final = "dedup-worker"
 OWNED: Final = "job:dedup_shards_owned:count"
+FUNNEL: Final = "From response to new page"
 CONSOLES: Final = ("dedup.html", "dedup-worker.html")
 BROWSER: Final = pytest.mark.skipif(
     not shutil.which("chromium"), reason="chromium is not on PATH (Debian's package chromium)"
@@ -79,6 +84,10 @@ def test_panels_and_consoles_ask_for_metrics_that_there_are() -> None:
         asked = {name for name in re.findall(r"(?<![\w:-])dedup_\w+", text) if not name.endswith("_")}
         assert asked <= EXPOSED, console
         assert set(re.findall(r"[a-z_]+:dedup_[\w:]+", text)) <= RECORDED
+
+
+def test_the_console_counts_as_the_dashboard_does() -> None:
+    assert f'{{{{ $counted := "{counted("%[1]s", "$range")}" }}}}' in (DEPLOY / "consoles" / "dedup.html").read_text()
 
 
 def test_the_stages_of_parsers_are_told_from_the_steps_of_the_loop() -> None:
@@ -143,6 +152,27 @@ class TestPrometheus:
         (every,) = prometheus.query("sum(dedup_changes_count)")
         assert same["value"][1] == every["value"][1]
 
+    def test_the_funnel_holds_as_many_pages_of_each_crawl_as_the_command_counts(
+        self, watched: tuple[Cluster, Prometheus]
+    ) -> None:
+        cluster, prometheus = watched
+        wanted: dict[str, dict[tuple[str, str], int]] = {"with verdict": {}, "unique": {}}
+        for spider, job in CRAWLS:
+            account = JobAccount(job)
+            source = JobTopics(cluster.options, cluster.prefix, "", job, spider)
+            assert list(source.verdicts(account, follow=False))
+            wanted["with verdict"][spider, job] = account.judged
+            wanted["unique"][spider, job] = account.outcomes["unique"]
+        for column, counts in wanted.items():
+            for query in (column_of(prometheus, FUNNEL, column), panel_of(FUNNEL, column)):
+
+                def is_as_counted(query: str = query, counts: dict[tuple[str, str], int] = counts) -> bool:
+                    found = prometheus.query(query)
+                    shown = {(s["metric"]["spider"], s["metric"]["crawl"]): float(s["value"][1]) for s in found}
+                    return shown.items() >= counts.items()
+
+                wait_for(is_as_counted, f"{counts} in what {query} gives", 30)
+
     def test_no_alert_fires_while_all_is_well(self, prometheus: Prometheus) -> None:
         prometheus.query("job:dedup_duplicates:ratio_rate5m")
         assert prometheus.ask('ALERTS{alertstate="firing"}')["data"]["result"] == []
@@ -174,7 +204,7 @@ class TestPrometheus:
         queries = [html.unescape(query) for query in re.findall(r'data-(?:query|number|of)="([^"]*)"', body)]
         assert len(queries) > 30
         for query in queries:
-            asked = query.replace("[$range]", "[1h]").replace("[$rate]", "[10m]")
+            asked = query.replace("$range", "1h").replace("[$rate]", "[10m]")
             assert prometheus.query(f"({asked}) > -2"), "a share of nothing, which is no number, is no data"
 
     @pytest.mark.browser
@@ -249,6 +279,22 @@ class TestWithoutWorkers:
         prometheus.query('absent(up{job="dedup-worker"})')
         seen = probed(prometheus, "dedup.html", tmp_path, 1280)
         assert "gone" in seen["text"] and JOB in seen["text"]
+
+
+def column_of(prometheus: Prometheus, table: str, column: str) -> str:
+    """The query of a column of the console, as a browser asks it for an hour."""
+    page = prometheus.get(f"/consoles/dedup.html?job={JOB}")[1]
+    columns = page.partition(table)[2].partition("</figure>")[0]
+    found = re.search(rf'data-column="{column}"[^>]* data-query="([^"]*)"', columns)
+    assert found is not None
+    return html.unescape(found[1]).replace("$range", "1h")
+
+
+def panel_of(table: str, column: str) -> str:
+    """The query of a column of a panel of the dashboard."""
+    panels = [panel for dashboard in DASHBOARDS for row in dashboard.rows for panel in row.panels]
+    (panel,) = (panel for panel in panels if panel.title.startswith(table))
+    return dict(panel.expressions())[column].replace("$job", JOB).replace("$instance", ".*")
 
 
 PROBE: Final = """<script>

@@ -67,6 +67,7 @@ def watched_crawl(bootstrap: str, prefix: str, folder: Path, workers: int = 1) -
             spider_at_work(bootstrap, prefix, folder) as spider,
             Prometheus(folder, *map(metrics_of, started), spiders=[spider]) as prometheus,
         ):
+            prometheus.query("dedup_ready")
             cluster.publish(pages(0))
             cluster.wait_until_committed()
             prometheus.query("sum(dedup_host_pages_total) > 0")

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from tools.deploy.panels import DASHBOARDS, Dashboard, Panel
+from tools.deploy.panels import DASHBOARDS
+from tools.deploy.parts import Dashboard, Panel
 
 FOLDER: Final = Path(__file__).resolve().parents[2] / "deploy" / "grafana" / "dashboards"
 DATASOURCE: Final = {"type": "prometheus", "uid": "${datasource}"}

@@ -2,88 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
-PAGES: Final = "suffix: pages/s"
-SHARE: Final = "percentunit"
-SECONDS: Final = "s"
-BYTES: Final = "bytes"
-COUNT: Final = "short"
-CORES: Final = "suffix: cores"
-
-CRAWL: Final = 'job="$job"'
-"""Spiders are no instances of a worker."""
-HERE: Final = 'job="$job", instance=~"$instance"'
-RATE: Final = "[$__rate_interval]"
-PARSERS: Final = "start|extract|segment|fingerprint|pipes"
-"""The stages of the parsing processes; all others are steps of the loop."""
-
-
-HELD: Final = (
-    "(dedup_shard_state{@} == 1) * on (instance, shard) group_left (role) (dedup_shard_role{@} == 1) "
-    "or on (instance, shard) dedup_shard_state{@} == 1"
+from tools.deploy.parts import (
+    BACKLOG,
+    BYTES,
+    CORES,
+    COUNT,
+    CRAWL,
+    DUPLICATES,
+    HELD,
+    PAGES,
+    PARSERS,
+    PUBLISHED,
+    RATE,
+    RESPONSES,
+    SECONDS,
+    SHARE,
+    UNIQUE,
+    Dashboard,
+    Panel,
+    Row,
+    counted,
+    pages_by,
+    quantile,
+    share,
+    share_by,
+    stat,
 )
-"""Each shard that somebody holds by worker and state; and by role, but for those that may still be given back."""
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One panel. ``queries`` map legends to expressions; in these, ``@`` stands for the selected job and instances."""
-
-    title: str
-    unit: str
-    queries: dict[str, str]
-    kind: str = "timeseries"
-    width: int = 8
-    text: str = ""
-    stacked: bool = False
-    most: float | None = None
-    by: str = ""
-    """Of a table with several queries: the label by which their rows are put together."""
-
-    def expressions(self) -> Iterator[tuple[str, str]]:
-        """Legend and PromQL of each query, with Grafana's variables in it."""
-        for legend, query in self.queries.items():
-            yield legend, query.replace("@", HERE)
-
-
-@dataclass(frozen=True)
-class Row:
-    """A line with a name above its panels."""
-
-    title: str
-    panels: Sequence[Panel]
-
-
-@dataclass(frozen=True)
-class Dashboard:
-    """One file."""
-
-    uid: str
-    title: str
-    text: str
-    rows: Sequence[Row]
-    one_worker: bool = False
-
-
-def stat(title: str, unit: str, query: str, text: str = "") -> Panel:
-    """A single number."""
-    return Panel(title, unit, {"": query}, kind="stat", width=4, text=text)
-
-
-def share(by: str, metric: str, window: str) -> str:
-    """Duplicates among pages with a verdict, by some labels; 0 where there is none."""
-    duplicates, judged, every = (
-        f"sum{by} (rate({metric}{{@{which}}}{window}))" for which in (', outcome="duplicate"', ', outcome!="dead"', "")
-    )
-    return f"({duplicates} or 0 * {every}) / {judged}"
-
-
-def quantile(q: float, metric: str) -> str:
-    return f"histogram_quantile({q}, sum by (le) (rate({metric}_bucket{{@}}{RATE})))"
-
 
 OVERVIEW: Final = Dashboard(
     uid="dedup-overview",
@@ -107,6 +53,35 @@ OVERVIEW: Final = Dashboard(
             ),
         ),
         Row(
+            "How much, and for how long still",
+            (
+                stat("Judged in the last hour", BYTES, "sum(increase(dedup_page_bytes_total{@}[1h]))"),
+                stat(
+                    "Saved in the last hour",
+                    BYTES,
+                    f"sum(increase(dedup_page_bytes_total{{@{DUPLICATES}}}[1h]))",
+                    "Bodies of duplicates, as they came.",
+                ),
+                stat("Pages that wait", COUNT, BACKLOG),
+                stat(
+                    "Time to catch up",
+                    SECONDS,
+                    f"{BACKLOG} / (-deriv({BACKLOG}[10m:]) > 0) or 0 * ({BACKLOG} == 0)",
+                    "As fast as in the last ten minutes. No number: more pages wait than before.",
+                ),
+                stat(
+                    "Index, of its memory limit",
+                    SHARE,
+                    "sum(dedup_index_bytes{@}) / (sum(dedup_memory_limit_bytes{@}) > 0)",
+                ),
+                stat(
+                    "Written to Kafka a second",
+                    BYTES,
+                    f"sum(rate(dedup_written_bytes_total{{@}}{RATE}))",
+                ),
+            ),
+        ),
+        Row(
             "Duplicates",
             (
                 Panel(
@@ -119,10 +94,10 @@ OVERVIEW: Final = Dashboard(
                     "Hosts, last hour",
                     COUNT,
                     {
-                        "pages": "sum by (host) (increase(dedup_host_pages_total{@}[1h]))",
-                        "copies": 'sum by (host) (increase(dedup_host_pages_total{@, outcome="duplicate"}[1h])) '
-                        "or 0 * sum by (host) (increase(dedup_host_pages_total{@}[1h]))",
-                        "duplicates": share(" by (host)", "dedup_host_pages_total", "[1h]"),
+                        "pages": pages_by("host", "dedup_host_pages_total"),
+                        "copies": f"{pages_by('host', 'dedup_host_pages_total', DUPLICATES)} "
+                        f"or 0 * {pages_by('host', 'dedup_host_pages_total')}",
+                        "duplicates": share_by("host", "dedup_host_pages_total"),
                     },
                     kind="table",
                     by="host",
@@ -133,8 +108,8 @@ OVERVIEW: Final = Dashboard(
                     "Sections of sites that bring little but copies, last hour",
                     COUNT,
                     {
-                        "pages": "sum by (section) (increase(dedup_section_pages_total{@}[1h]))",
-                        "duplicates": share(" by (section)", "dedup_section_pages_total", "[1h]"),
+                        "pages": pages_by("section", "dedup_section_pages_total"),
+                        "duplicates": share_by("section", "dedup_section_pages_total"),
                     },
                     kind="table",
                     by="section",
@@ -165,11 +140,10 @@ OVERVIEW: Final = Dashboard(
                     "From response to new page, last hour",
                     COUNT,
                     {
-                        "responses": f"sum by (spider, crawl) (increase(dedup_spider_responses_total{{{CRAWL}}}[1h]))",
-                        "published": "sum by (spider, crawl) "
-                        f"(increase(dedup_spider_published_pages_total{{{CRAWL}}}[1h]))",
-                        "with verdict": "sum by (spider, crawl) (increase(dedup_crawl_pages_total{@}[1h]))",
-                        "unique": 'sum by (spider, crawl) (increase(dedup_crawl_pages_total{@, outcome="unique"}[1h]))',
+                        "responses": f"sum by (spider, crawl) ({counted(RESPONSES, '1h')})",
+                        "published": f"sum by (spider, crawl) ({counted(PUBLISHED, '1h')})",
+                        "with verdict": pages_by("spider, crawl", "dedup_crawl_pages_total"),
+                        "unique": pages_by("spider, crawl", "dedup_crawl_pages_total", UNIQUE),
                     },
                     kind="table",
                     by="crawl",
@@ -330,6 +304,12 @@ OVERVIEW: Final = Dashboard(
                         "transactions": f"sum(rate(dedup_commit_failures_total{{@}}{RATE}))",
                         "blocks": f"sum(rate(dedup_flush_errors_total{{@}}{RATE}))",
                     },
+                ),
+                Panel(
+                    "Bytes written, by topic",
+                    BYTES,
+                    {"{{topic}}": f"sum by (topic) (rate(dedup_written_bytes_total{{@}}{RATE}))"},
+                    stacked=True,
                 ),
                 Panel(
                     "Distance of replay points to what Kafka removes",
