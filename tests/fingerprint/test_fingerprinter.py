@@ -389,3 +389,19 @@ def test_sketches_are_made_where_the_recipe_asks_for_them_and_the_text_has_a_fin
     assert (plain.sketch, plain.bands, plain.fingerprint) == (b"", b"", made.fingerprint)
     short = sketching.of_text("fish fish", URL)
     assert (short.sketch, short.bands, short.fingerprint) == (b"", b"", None)
+
+
+def test_the_url_that_a_page_calls_its_own_is_told_where_the_recipe_asks_for_it() -> None:
+    asking = Fingerprinter(Recipe(addressed=True))
+
+    def own(head: str, encoding: str = "utf-8") -> str | None:
+        page = f"<meta charset={encoding}>{head}<p>{CALLED}".encode(encoding)
+        return asking.of_page(page, PageMeta(url=URL, content_type="text/html")).own
+
+    assert own("<link rel=canonical href=/b>") == "https://example.org/b"
+    assert own("") == ""
+    # what another one, who reads bytes as they are, would read otherwise, or at length
+    assert own("<link rel=canonical href=/页>") is None
+    assert own("<link rel=canonical href=/b>", "gb18030") is None
+    assert own(f"<link rel=canonical href=/{'b' * 5000}>") is None
+    assert _SHARED.of_page(b"<link rel=canonical href=/b>", PageMeta(url=URL)).own is None

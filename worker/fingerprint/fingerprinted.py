@@ -23,7 +23,8 @@ class Fingerprinted(msgspec.Struct, frozen=True, array_like=True):
     there is no fingerprint or the recipe asks for none. ``canonical`` is the 64-bit hash of the URL that the page calls
     its own, ``template`` 32 bits that stand for the template of its URL, with the host; 0 where there is none.
     ``site``, ``title``, ``title_words`` and ``doubt`` are as of ``worker.fingerprint.scoped``, but that no single page
-    tells a template's text.
+    tells a template's text. ``own`` is the URL that ``canonical`` stands for, absolute, and empty where the page names
+    none; None where nobody asked for it, or who has the body is to look for it.
     """
 
     fingerprint: UInt64 | None
@@ -39,6 +40,7 @@ class Fingerprinted(msgspec.Struct, frozen=True, array_like=True):
     title: UInt32 = 0
     title_words: UInt64 = 0
     doubt: Annotated[int, Meta(ge=0, le=1)] = 0
+    own: str | None = None
 
     def __post_init__(self) -> None:
         if len(self.sketch) not in (0, SKETCH_BYTES) or len(self.bands) not in (0, SKETCH_BYTES):
@@ -46,9 +48,9 @@ class Fingerprinted(msgspec.Struct, frozen=True, array_like=True):
                 f"a sketch of {len(self.sketch)} and bands of {len(self.bands)} bytes: each has {SKETCH_BYTES} or none"
             )
 
-    def with_address(self, *, canonical: int, template: int) -> Fingerprinted:
+    def with_address(self, *, canonical: int, template: int, own: str | None = None) -> Fingerprinted:
         """The same with what its URLs tell."""
-        return msgspec.structs.replace(self, canonical=canonical, template=template)
+        return msgspec.structs.replace(self, canonical=canonical, template=template, own=own)
 
     def with_title(self, *, site: int, title: int, title_words: int, doubt: int) -> Fingerprinted:
         """The same with what its site and its title tell."""

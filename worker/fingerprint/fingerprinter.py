@@ -31,6 +31,8 @@ page holds; of two it is that of the heavier one; three are the fewest of which 
 stand side by side have them: their pair is the third."""
 
 _U32: Final = (1 << 32) - 1
+_LONGEST_OWN: Final = 4096
+"""Characters of the URL that a page calls its own; nearly all have fewer."""
 
 # The stages of a page, as ``Fingerprinter.begin`` is told of them.
 EXTRACT: Final = "extract"
@@ -42,7 +44,8 @@ FINGERPRINT: Final = "fingerprint"
 class Recipe:
     """How fingerprints are made, as plain values: frozen, and picklable for the processes that parse.
 
-    ``minimum`` is the least number of different features of a fingerprint. ``sketched`` adds sketch and bands.
+    ``minimum`` is the least number of different features of a fingerprint. ``sketched`` adds sketch and bands, and
+    ``addressed`` the URL that a page calls its own.
     ``max_bytes`` is how much of a body is read. With a ``key`` nobody who lacks it can tell what a page comes to.
     """
 
@@ -51,6 +54,7 @@ class Recipe:
     noise_words: NoiseWords = NOISE_WORDS
     minimum: int = MINIMUM
     sketched: bool = False
+    addressed: bool = False
     max_bytes: int = MAX_BYTES
     key: Key | None = field(default=None, repr=False)
 
@@ -88,9 +92,10 @@ class Fingerprinter:
             PageError: the body cannot be read as a page.
         """
         page = self.read(body, meta)
-        canonical = 0 if meta.form == "text" else _hash_of_canonical(page.named, body, meta.url)
+        found = None if meta.form == "text" else _canonical(page.named, body, meta.url)
+        told = self.recipe.addressed and (page.named is None or page.verbatim)
         return self.of_extracted(page, meta.url, body).with_address(
-            canonical=canonical, template=_hash_of_template(meta.url)
+            canonical=_hash_of_canonical(found), template=_hash_of_template(meta.url), own=_own(found) if told else None
         )
 
     def of_extracted(self, page: Extracted, url: str, body: bytes | None = None) -> Fingerprinted:
@@ -193,8 +198,17 @@ def _unheard(stage: str) -> None:
     """Nobody keeps time."""
 
 
-def _hash_of_canonical(named: NamedByHead | None, body: bytes, url: str) -> int:
-    found = canonical_link(body, url) if named is None else resolved(named, url)
+def _canonical(named: NamedByHead | None, body: bytes, url: str) -> str | None:
+    return canonical_link(body, url) if named is None else resolved(named, url)
+
+
+def _own(found: str | None) -> str | None:
+    """As ``Fingerprinted.own``: a result is small, and of plain text."""
+    told = found or ""
+    return told if len(told) <= _LONGEST_OWN and told.isascii() else None
+
+
+def _hash_of_canonical(found: str | None) -> int:
     try:
         return 0 if found is None else hash_bytes(canonical_url(found).encode())
     except ValueError:

@@ -45,7 +45,8 @@ class Extracted(NamedTuple):
     allowed, and only its beginning was read. ``bare`` says why the text is not enough for a fingerprint, None where it
     is. ``doubted``: by its title it may be that of a template. ``named`` is what the page's head names, None where that
     was not read. ``thing`` is what the title names, without the site. ``shown`` is what a short text stands
-    under: the names of pictures or players, and the numbers of the title.
+    under: the names of pictures or players, and the numbers of the title. ``verbatim``: it is HTML that was read as its
+    bytes stand, all of them, so ``named`` is what these name.
     """
 
     text: str
@@ -57,6 +58,7 @@ class Extracted(NamedTuple):
     named: NamedByHead | None = None
     thing: Title = UNTITLED
     shown: tuple[str, ...] = ()
+    verbatim: bool = False
 
 
 def extract(
@@ -91,7 +93,8 @@ def extract(
     of_title = read_title(title, found.named.site if found.named else (), host_of(url))
     doubted = bool(title) and bool(found.linked or found.bare or not is_announced(found.text, title, of_title.first))
     shown = (*numbers(title), *found.pictures) if found.short or found.bare else ()
-    return Extracted(told, codec, title or None, truncated, found.bare, doubted, found.named, of_title, shown)
+    verbatim = isinstance(text, bytes) and kind == "html" and not truncated
+    return Extracted(told, codec, title or None, truncated, found.bare, doubted, found.named, of_title, shown, verbatim)
 
 
 def blocks_of(

@@ -28,6 +28,7 @@ from worker.pool.stopwatch import PIPES, Stopwatch
 
 _PR_SET_PDEATHSIG: Final = 1
 _READ_AHEAD: Final = 256 * 1024
+_METAS: Final = msgspec.msgpack.Decoder(PageMeta)
 
 
 class TaskSpec(NamedTuple):
@@ -84,7 +85,7 @@ def _run(
 ) -> tuple[FrameKind, bytes]:
     try:
         body = _exactly(pages, body_length)
-        payload = pack(task(body, msgspec.msgpack.decode(meta, type=PageMeta)))
+        payload = pack(task(body, _METAS.decode(meta)))
         if len(payload) <= most:
             return FrameKind.RESULT, payload
         reason, detail = "parser-raised", f"its result has {len(payload)} bytes, at most {most} are passed on"

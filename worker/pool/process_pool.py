@@ -69,6 +69,7 @@ _STARTS_IN_A_ROW: Final = 3
 _TRIES: Final = 2
 _SHORTEST_WAIT: Final = 0.01
 _MOST_STAGES: Final = 32
+_METAS: Final = msgspec.msgpack.Encoder()
 _COMPLAINTS: Final = msgspec.msgpack.Decoder(Complaint)
 _HINDRANCES: Final = msgspec.msgpack.Decoder(Hindrance)
 _SPENT: Final = msgspec.msgpack.Decoder(Spent)
@@ -188,7 +189,7 @@ class ProcessPool(Generic[K, T]):
         if not self.capacity:
             raise ValueError("the pool is full: collect results() until capacity is above 0")
         self._submitted += 1
-        self._line.append(SubmittedPage(self._submitted, key, msgspec.msgpack.encode(meta), body))
+        self._line.append(SubmittedPage(self._submitted, key, _METAS.encode(meta), body))
         self._hand_out()
 
     def results(self, timeout: float = 0.0) -> list[tuple[K, T | PageError]]:

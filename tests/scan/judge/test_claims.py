@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 
 from crawler_plugin.wire.errors import Refused
 from crawler_plugin.wire.messages import Claim
-from worker.local import FetchedPage
-from worker.scan.inputs.records import ArchivedPage, RecordPlace
 from worker.scan.judge.claims import claims_of
-from worker.scan.records.schema import SCHEMA, as_batch, row_of
+from worker.scan.records.schema import SCHEMA, Row, as_records
 from worker.verdict.claims import Claims
 
 U64 = st.integers(0, 2**64 - 1)
@@ -49,9 +47,14 @@ def claims(draw: st.DrawFn) -> Claim:
     )
 
 
-def as_records(rows: list[Claim]) -> pa.RecordBatch:
-    pages = [ArchivedPage(RecordPlace("f", 0), "i", FetchedPage("u", b"", fetched=row.clock)) for row in rows]
-    return as_batch([row_of(page, row) for page, row in zip(pages, rows, strict=True)], SCHEMA)
+def row_of(claim: Claim, fetched: int | None = None) -> Row:
+    said = {name: getattr(claim, name) for name in Row._fields if hasattr(claim, name)}
+    said |= {"offset": 0, "canonical": None, "sketch": claim.sketch or bytes(32), "bands": claim.bands or bytes(32)}
+    return Row(file="f", id="i", fetched=fetched, **said)
+
+
+def records_of(rows: list[Claim]) -> pa.RecordBatch:
+    return as_records([row_of(row, row.clock) for row in rows], SCHEMA)
 
 
 def columns(found: Claims) -> dict[str, Any]:
@@ -62,7 +65,7 @@ def columns(found: Claims) -> dict[str, Any]:
 
 @given(st.lists(claims(), max_size=6), st.integers(0, 3), st.booleans())
 def test_they_are_the_claims_that_the_records_were_made_of(rows: list[Claim], first: int, cut: bool) -> None:
-    records = as_records(rows)
+    records = records_of(rows)
     if cut:
         records, rows = records.slice(1), rows[1:]
     found = claims_of(records, first, 0, sketched=True)
@@ -73,15 +76,12 @@ def test_they_are_the_claims_that_the_records_were_made_of(rows: list[Claim], fi
 
 def test_pages_without_a_fetch_time_are_dated_now_and_sketches_are_left_out_where_nobody_asks_for_them() -> None:
     row = Claim(partition=0, offset=0, clock=0, url="u", sketch=b"s" * 32, bands=b"b" * 32)
-    page = ArchivedPage(RecordPlace("f", 0), "i", FetchedPage("u", b""))
-    found = claims_of(as_batch([row_of(page, row)], SCHEMA), 0, 17, sketched=False)
+    found = claims_of(as_records([row_of(row)], SCHEMA), 0, 17, sketched=False)
     assert found.clock.tolist() == [17]
     assert (found[0].sketch, found[0].bands) == (b"", b"")
 
 
 def test_a_sketch_of_another_length_is_refused() -> None:
-    row = row_of(
-        ArchivedPage(RecordPlace("f", 0), "i", FetchedPage("u", b"")), Claim(partition=0, offset=0, clock=0, url="u")
-    )
+    row = row_of(Claim(partition=0, offset=0, clock=0, url="u", bands=b"b" * 32))._replace(bands=b"short")
     with pytest.raises(Refused, match="32 bytes"):
-        claims_of(as_batch([row | {"bands": b"short"}], SCHEMA), 0, 0, sketched=True)
+        claims_of(as_records([row], SCHEMA), 0, 0, sketched=True)

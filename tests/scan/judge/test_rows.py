@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from crawler_plugin.wire.messages import Claim
 from crawler_plugin.wire.urls import id_of_url
-from tests.scan.judge.test_claims import as_records
+from tests.scan.judge.test_claims import records_of
 from worker.compose import parts
 from worker.compose.step import policy
 from worker.config import Settings
@@ -65,7 +65,7 @@ def test_they_are_the_same_for_any_batches(near: dict[str, object], sizes: Seque
     rows, kinds = claims(random.Random(5), 60), set()
     for size in sizes:
         batch, rows = rows[:size], rows[size:]
-        records = as_records(batch)
+        records = records_of(batch)
         decided = shard.decide(claims_of(records, shard.judged, 0, sketched=sketched))
         urls = pa.array([row.url for row in claims(random.Random(5), 60)])
         shard.take(decided)

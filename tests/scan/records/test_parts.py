@@ -10,15 +10,15 @@ import pytest
 from worker.fingerprint.scheme import Scheme
 from worker.scan.inputs.records import BrokenRecord, RecordPlace
 from worker.scan.records.parts import ArchiveEnd, Item, RecordParts
-from worker.scan.records.schema import as_batch, pageless_row, stamped
+from worker.scan.records.schema import as_records, pageless_row, stamped
 
 SCHEME = Scheme.of({"records": 0})
 SCHEMA = stamped(SCHEME)
 
 
 def batch(*offsets: int) -> pa.RecordBatch:
-    rows = [pageless_row(BrokenRecord(RecordPlace("a", offset), "damaged", "")) for offset in offsets]
-    return as_batch([row | {"scheme": SCHEME.id.hex()} for row in rows], SCHEMA)
+    places = [RecordPlace("a", offset) for offset in offsets]
+    return as_records([pageless_row(BrokenRecord(place, "damaged", ""), SCHEME.id.hex()) for place in places], SCHEMA)
 
 
 def parts(folder: Path) -> RecordParts:

@@ -8,10 +8,10 @@ import pytest
 from crawler_plugin.wire.errors import Refused, UsageError
 from worker.fingerprint.scheme import Scheme
 from worker.scan.inputs.records import BrokenRecord, RecordPlace
-from worker.scan.records.schema import SCHEMA, as_batch, pageless_row, refuse_incomplete, refuse_others, stamped
+from worker.scan.records.schema import SCHEMA, as_records, pageless_row, refuse_incomplete, refuse_others, stamped
 
 SCHEME = Scheme.of({"records": 1, "features.minimum": 3})
-RECORDS = as_batch([pageless_row(BrokenRecord(RecordPlace("a", 0), "damaged", "torn")) | {"scheme": "00"}], SCHEMA)
+RECORDS = as_records([pageless_row(BrokenRecord(RecordPlace("a", 0), "damaged", "torn"), "00")], SCHEMA)
 
 
 def without(name: str) -> pa.RecordBatch:

@@ -44,13 +44,12 @@ def language_of(counts: npt.NDArray[np.int64]) -> str:
     Latin than Latin ones quote Chinese (of real Chinese pages one in twenty has fewer than a seventh of its letters in
     Chinese). Chinese characters are Japanese where at least a tenth of them and the kana is kana.
     """
-    shares: dict[str, int] = dict(zip(_SCRIPTS, counts.tolist(), strict=True))
-    han, kana = 6 * shares.pop("han"), 6 * shares.pop("kana")
-    del shares["none"]
-    shares |= {"zh": han, "ja": 0} if 10 * kana < han + kana else {"zh": 0, "ja": han + kana}
-    shares["ko"] *= 6
-    most = max(shares, key=lambda script: shares[script])
-    return most if shares[most] else "none"
+    _, han, kana, *others = counts.tolist()
+    others[0] *= 6
+    most = max(others)
+    if 6 * (han + kana) > most:
+        return "zh" if 10 * kana < han + kana else "ja"
+    return _SCRIPTS[3 + others.index(most)] if most else "none"
 
 
 def tables() -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:

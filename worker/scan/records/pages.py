@@ -14,7 +14,7 @@ from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.find import find_archives
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
 from worker.scan.records.reading import Found, PageReading, reading_here
-from worker.scan.records.schema import as_batch
+from worker.scan.records.schema import as_batch, as_records
 
 PAGES: Final = pa.schema(
     {
@@ -54,10 +54,10 @@ def archived(inputs: Sequence[str], settings: Settings, fields: Fields) -> Itera
             rows.append(row)
             held += len(row.get("body") or row.get("text") or "")
             if len(rows) >= _ROWS or held >= _BYTES:
-                yield as_batch(rows, PAGES)
+                yield _batch(rows)
                 rows, held = [], 0
     if rows:
-        yield as_batch(rows, PAGES)
+        yield _batch(rows)
 
 
 def records_of(batch: pa.RecordBatch, settings: Settings) -> pa.RecordBatch:
@@ -69,7 +69,7 @@ def records_of(batch: pa.RecordBatch, settings: Settings) -> pa.RecordBatch:
     reading = _reading(settings)
     found = [_found(row) for row in _as_pages(batch).to_pylist()]
     made = pa.Table.from_batches(reading.batches(found), reading.schema).combine_chunks()
-    return made.to_batches()[0] if found else as_batch([], reading.schema)
+    return made.to_batches()[0] if found else as_records([], reading.schema)
 
 
 @lru_cache(maxsize=4)
@@ -93,6 +93,11 @@ def _as_pages(batch: pa.RecordBatch) -> pa.Table:
         except pa.ArrowInvalid as error:
             raise ValueError(f"the column {name!r} is {column.type}, not {wanted}: {error}") from error
     return pa.table(columns)
+
+
+def _batch(rows: Sequence[dict[str, Any]]) -> pa.RecordBatch:
+    """What a row does not have is null."""
+    return as_batch([[row.get(name) for row in rows] for name in PAGES.names], PAGES)
 
 
 def _row(one: Found) -> dict[str, Any]:

@@ -6,13 +6,13 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from itertools import islice
-from typing import Any, Final, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
 
 import pyarrow as pa
 
-from crawler_plugin.wire.messages import Claim
+from crawler_plugin.wire.errors import PageError
+from crawler_plugin.wire.messages import Headers, PageMeta
 from crawler_plugin.wire.topics import OUTPUT_MARGIN_BYTES
 from worker.compose import parts
 from worker.compose.machine import parsers
@@ -20,77 +20,151 @@ from worker.compose.step import fingerprinters
 from worker.config import Settings
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.local.in_process import InProcess
+from worker.local.page import FetchedPage
 from worker.pool.process_pool import PAGES_AHEAD
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord
-from worker.scan.records.schema import as_batch, pageless_row, row_of, stamped
-from worker.stream.partition.fingerprint_pool import FingerprintPool, PageReaders
+from worker.scan.records.schema import Row, as_records, pageless_row, row_of, stamped
+from worker.stream.log import Record
+from worker.stream.partition.commit import OVERSIZE
+from worker.stream.partition.fingerprint_pool import NO_BODY, UNREADABLE, PageReaders, Source, identity
+from worker.stream.partition.record_sizes import LEAST_BYTES, largest_output
 
 ROWS: Final = 4096
 """Of a batch, at most."""
-_WAIT: Final = 0.05
-"""Seconds for which results of the processes gather: to ask for each of them would cost more than what is done with
-it."""
-_LOOK: Final = 32
-"""Pages that are taken between two looks at the processes, which have more than that ahead, or larger ones."""
+_TOGETHER: Final = 0.5
+"""Seconds for which rows gather to be a batch: what is done with a batch takes milliseconds, however few it has."""
+_LOOK: Final = 0.05
+"""Seconds after which the processes are looked at, where they have room for more pages."""
 _AHEAD: Final = 4
 """So many times what the processes hold is read ahead of the records, so that a slow page does not idle the others."""
 
 Found: TypeAlias = ArchivedPage | BrokenRecord
 
 
+@dataclass(eq=False, slots=True)
+class _Begun:
+    """A row on its way: the page, until what it comes to is there."""
+
+    page: ArchivedPage | None
+    row: Row | None
+
+
 class PageReading:
     """Makes records of what archives hold.
 
     Args:
-        recipe: of the settings, with sketches (``recipe_of``).
+        recipe: of the settings, with all that records have (``recipe_of``).
         readers: make fingerprints by it, here or in ``processes``.
     """
 
     def __init__(self, settings: Settings, recipe: Recipe, readers: PageReaders, processes: int = 1) -> None:
-        most = settings.topics.max_message_bytes + OUTPUT_MARGIN_BYTES
-        self._pool: Final = FingerprintPool(readers, most, scope_of=parts.scope_of(settings, recipe))
+        self._readers: Final = readers
+        self._most_bytes: Final = settings.topics.max_message_bytes + OUTPUT_MARGIN_BYTES
+        self._surely_taken: Final = self._most_bytes - LEAST_BYTES
+        """Bytes of a body, with what is said of it spelled out, that need no closer look."""
+        self._scope_of: Final = parts.scope_of(settings, recipe)
+        self._by_header: Final = settings.near.scope.startswith("header:")
         self._most_ahead: Final = _AHEAD * processes * PAGES_AHEAD
         self.scheme: Final = parts.reading(settings, recipe)
         """All that these records depend on."""
-        self._stamp: Final = {"scheme": self.scheme.id.hex()}
+        self._id: Final = self.scheme.id.hex()
         self.schema: Final = stamped(self.scheme)
+        self._under_way: Final[dict[int, _Begun]] = {}
+        """What the readers have, by number."""
         self._next = 0
 
-    def batches(self, found: Iterable[Found | None]) -> Iterator[pa.RecordBatch]:
-        """Records of all that is found, of the schema ``schema.SCHEMA``, in order and as soon as they are there.
+    def batches(self, found: Iterable[Found]) -> Iterator[pa.RecordBatch]:
+        """Records of all that is found, of the schema ``schema.SCHEMA``, in order and soon after they are there.
 
-        A None says that nothing is found at the moment: records of what came before come out meanwhile. When the
-        iteration is given up, so is this.
+        When the iteration is given up, so is this.
         """
-        coming, ended, due = iter(found), False, 0.0
-        waiting: deque[tuple[int, Found]] = deque()
-        claims: dict[int, Claim] = {}
-        while waiting or not ended:
-            full = ended or len(waiting) >= self._most_ahead
-            try:
-                one = None if full else next(coming)
-            except StopIteration:
-                one, ended = None, True
+        coming, ended = iter(found), False
+        begun: deque[_Begun] = deque()
+        rows: list[Row] = []
+        look, due = 0.0, time.monotonic() + _TOGETHER
+        while begun or rows or not ended:
+            one = None
+            if has_room := not ended and len(begun) < self._most_ahead and self._readers.capacity > 0:
+                one = next(coming, None)
+                ended = one is None
             if one is not None:
-                waiting.append((self._next, one))
-                if isinstance(one, ArchivedPage):
-                    self._pool.submit(one.page.record(self._next, one.page.fetched or 0))
-                self._next += 1
-                if len(waiting) % _LOOK and time.monotonic() < due:
+                begun.append(self._begin(one))
+                if time.monotonic() < look:
                     continue
-            claims |= {claim.offset: claim for claim in self._pool.claims(_WAIT if one is None and waiting else 0.0)}
-            due = time.monotonic() + _WAIT
-            while rows := [row | self._stamp for row in islice(_taken(waiting, claims), ROWS)]:
-                yield as_batch(rows, self.schema)
+            self._collect(0.0 if has_room else _LOOK)
+            while begun and (row := begun[0].row) is not None and len(rows) < ROWS:
+                rows.append(row)
+                begun.popleft()
+            now = time.monotonic()
+            if rows and (len(rows) == ROWS or now >= due or (ended and not begun)):
+                yield as_records(rows, self.schema)
+                rows, due = [], time.monotonic() + _TOGETHER
+            look = now + _LOOK
+
+    def _begin(self, one: Found) -> _Begun:
+        if isinstance(one, BrokenRecord):
+            return _Begun(None, pageless_row(one, self._id))
+        number, self._next = self._next, self._next + 1
+        try:
+            source, body, meta = self._asked(number, one.page)
+        except PageError as error:
+            return _Begun(None, row_of(one, self._id, Source(0, number, 0, ""), error))
+        begun = self._under_way[number] = _Begun(one, None)
+        self._readers.submit(source, body, meta)
+        return begun
+
+    def _collect(self, wait: float) -> None:
+        """Make rows of what has come back; with pages under way, waits so many seconds for the first of it."""
+        for source, result in self._readers.results(wait if self._readers.outstanding else 0.0):
+            begun = self._under_way.pop(source.offset)
+            assert begun.page is not None
+            begun.row = row_of(begun.page, self._id, source, result)
+            begun.page = None  # whose body takes memory
+
+    def _asked(self, number: int, page: FetchedPage) -> tuple[Source, bytes, PageMeta]:
+        """What the readers are given of a page.
+
+        Raises:
+            PageError: nothing can be read of it.
+        """
+        body = page.text if page.body is None else page.body
+        if isinstance(body, str):
+            body = body.encode(errors="replace")
+        said = "".join((page.url, page.content_type or "", page.encoding or "", *page.headers.values()))
+        headers: Headers = ()
+        if body is None or self._by_header or not said.isascii() or len(body) + 4 * len(said) > self._surely_taken:
+            body, headers = self._looked_at(page.record(number, 0))
+        url = identity(page.url)
+        meta = PageMeta(
+            url=url,
+            content_type=page.content_type,
+            encoding="utf-8" if isinstance(page.body, str) else page.encoding,
+            form="text" if page.body is None else "bytes",
+        )
+        return Source(0, number, 0, url, self._scope_of(url, headers)), body, meta
+
+    def _looked_at(self, record: Record) -> tuple[bytes, Headers]:
+        """What a record holds that workers would take, as they look at each."""
+        if record.unreadable is not None:
+            raise PageError(UNREADABLE, record.unreadable)
+        if (size := largest_output(record.key, record.value, record.headers)) > self._most_bytes:
+            raise PageError(
+                OVERSIZE,
+                f"{len(record.value or b'')} bytes, {size} with key, headers and the largest verdict: at most "
+                f"{self._most_bytes} can be passed on",
+            )
+        if record.value is None:
+            raise PageError(NO_BODY, "the record has no value")
+        return record.value, record.headers
 
 
 def recipe_of(settings: Settings) -> Recipe:
-    """How pages are read for records: with all that any predicate asks.
+    """How pages are read for records: with all that any predicate asks, and what they call themselves.
 
     Raises:
         UsageError: a file that the settings name cannot be read.
     """
-    return replace(parts.recipe(settings), sketched=True)
+    return replace(parts.recipe(settings), sketched=True, addressed=True)
 
 
 @contextmanager
@@ -106,17 +180,3 @@ def reading_here(settings: Settings) -> PageReading:
     """In this process: nothing bounds the time and memory that a page takes but its length."""
     recipe = recipe_of(settings)
     return PageReading(settings, recipe, InProcess(Fingerprinter(recipe)))
-
-
-def _taken(waiting: deque[tuple[int, Found]], claims: dict[int, Claim]) -> Iterator[dict[str, Any]]:
-    """Takes out what can be written next."""
-    while waiting:
-        number, one = waiting[0]
-        if isinstance(one, BrokenRecord):
-            row = pageless_row(one)
-        elif (claim := claims.pop(number, None)) is not None:
-            row = row_of(one, claim)
-        else:
-            return
-        waiting.popleft()
-        yield row

@@ -7,18 +7,22 @@ signed, since Spark, Iceberg and most databases know no others: 64 bits are kept
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawler_plugin.wire.errors import Refused, UsageError
-from crawler_plugin.wire.messages import SKETCH_BYTES, Claim
+from crawler_plugin.wire.errors import PageError, Refused, UsageError
+from crawler_plugin.wire.messages import SKETCH_BYTES
 from crawler_plugin.wire.urls import without_userinfo
+from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.fingerprint.scheme import Scheme, in_words
+from worker.local.page import FetchedPage
 from worker.page.canonical import canonical_link
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord
+from worker.stream.partition.fingerprint_pool import Source
+from worker.stream.partition.record_sizes import MAX_DETAIL
 
 SCHEMA: Final = pa.schema(
     {
@@ -52,11 +56,11 @@ empty where it is not known. ``fingerprint`` is null for a page of too few featu
 bytes each, zeros for a page that has none. ``scheme`` are 16 hex digits for all that reading depends on. The others are
 those of ``messages.Claim``."""
 
-_OF_CLAIM: Final = tuple(name for name in SCHEMA.names[SCHEMA.names.index("language") :] if name != "scheme")
 _MAY_LACK: Final = frozenset(("id", "url", "dead", "fetched", "spider", "canonical", "fingerprint"))
 _SCHEME: Final = b"crawl-dedup.scheme"
 _ZEROS: Final = bytes(SKETCH_BYTES)
-_BEYOND: Final = 1 << 63
+_BITS: Final = frozenset(("fingerprint", "text_hash", "scope", "title_words"))
+"""Columns whose numbers are of 64 bits without a sign where they come from."""
 
 
 def stamped(scheme: Scheme) -> pa.Schema:
@@ -104,53 +108,98 @@ def refuse_incomplete(name: str, records: pa.RecordBatch) -> None:
         raise UsageError(f"{name} holds a record with neither a URL nor a reason why: make its records anew")
 
 
-def row_of(page: ArchivedPage, claim: Claim) -> dict[str, Any]:
-    """The record of a page, without its scheme."""
-    asked = page.page
-    row: dict[str, Any] = {name: getattr(claim, name) for name in _OF_CLAIM}
-    return row | {
-        "file": page.place.file,
-        "offset": page.place.offset,
-        "id": page.id,
-        "url": claim.url or without_userinfo(asked.url),
-        "dead": claim.dead,
-        "fetched": asked.fetched,
-        "spider": asked.headers.get("spider"),
-        "canonical": canonical_link(asked.body, asked.url) if asked.body else None,
-        "fingerprint": None if claim.fingerprint is None else _signed(claim.fingerprint),
-        "text_hash": _signed(claim.text_hash),
-        "scope": _signed(claim.scope),
-        "title_words": _signed(claim.title_words),
-        "sketch": claim.sketch or _ZEROS,
-        "bands": claim.bands or _ZEROS,
-    }
+class Row(NamedTuple):
+    """The values of a record by columns, in the order of ``SCHEMA``; numbers of 64 bits have no sign."""
+
+    file: str
+    offset: int
+    id: str | None
+    url: str | None
+    dead: str | None
+    fetched: int | None = None
+    spider: str | None = None
+    canonical: str | None = None
+    language: str = ""
+    tokens: int = 0
+    fingerprint: int | None = None
+    text_hash: int = 0
+    sketch: bytes = _ZEROS
+    bands: bytes = _ZEROS
+    scope: int = 0
+    site: int = 0
+    title: int = 0
+    title_words: int = 0
+    doubt: int = 0
+    template: int = 0
+    scheme: str = ""
 
 
-_BLANK: Final[Mapping[str, Any]] = {
-    name: getattr(Claim(partition=0, offset=0, clock=0, url=""), name) for name in _OF_CLAIM
-} | {"sketch": _ZEROS, "bands": _ZEROS}
+def row_of(page: ArchivedPage, scheme: str, source: Source, read: Fingerprinted | PageError) -> Row:
+    """The record of a page, from what it was handed over as and what that came to."""
+    (file, offset), asked = page.place, page.page
+    spider = asked.headers.get("spider")
+    if isinstance(read, PageError):
+        detail = read.detail[:MAX_DETAIL]
+        dead = f"{read.reason}: {detail}" if detail else read.reason
+        canonical = canonical_link(asked.body, asked.url) if asked.body else None
+        url = source.url or without_userinfo(asked.url)
+        row = Row(file, offset, page.id, url, dead, asked.fetched, spider, canonical)
+        return row._replace(scope=source.scope, scheme=scheme)
+    return Row(
+        file,
+        offset,
+        page.id,
+        source.url,
+        None,
+        asked.fetched,
+        spider,
+        _canonical(asked, source.url, read.own),
+        read.language,
+        read.tokens,
+        read.fingerprint,
+        read.text_hash,
+        read.sketch or _ZEROS,
+        read.bands or _ZEROS,
+        source.scope,
+        read.site,
+        read.title,
+        read.title_words,
+        read.doubt,
+        read.template,
+        scheme,
+    )
 
 
-def pageless_row(record: BrokenRecord) -> dict[str, Any]:
-    """The record of a place that no page could be read from, without its scheme."""
+def _canonical(asked: FetchedPage, url: str, own: str | None) -> str | None:
+    """What the page calls its own; who read it under another URL may have come to another one."""
+    if not asked.body:
+        return None
+    return canonical_link(asked.body, asked.url) if own is None or asked.url != url else own or None
+
+
+def pageless_row(record: BrokenRecord, scheme: str) -> Row:
+    """The record of a place that no page could be read from."""
     dead = f"{record.reason}: {record.detail}" if record.detail else record.reason
     file, offset = record.place
-    return {**_BLANK, "file": file, "offset": offset, "id": record.id, "dead": dead}
+    return Row(file, offset, record.id, None, dead, scheme=scheme)
 
 
-def as_batch(rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.RecordBatch:
-    """Rows as columns; what a row does not have is null. Of a text that is none, half of a surrogate pair becomes a
-    question mark."""
-
-    def column(field: pa.Field) -> pa.Array:
-        values = [row.get(field.name) for row in rows]
-        try:
-            return pa.array(values, field.type)
-        except UnicodeEncodeError:
-            return pa.array([v if v is None else v.encode(errors="replace").decode() for v in values], field.type)
-
-    return pa.RecordBatch.from_arrays([column(field) for field in schema], schema=schema)
+def as_records(rows: Sequence[Row], schema: pa.Schema) -> pa.RecordBatch:
+    """Rows as columns of ``SCHEMA``, with what ``schema`` says besides."""
+    return as_batch(zip(*rows, strict=True) if rows else [()] * len(schema), schema)
 
 
-def _signed(bits: int) -> int:
-    return bits - 2 * _BEYOND if bits >= _BEYOND else bits
+def as_batch(columns: Iterable[Sequence[Any]], schema: pa.Schema) -> pa.RecordBatch:
+    """Columns of a schema from the values of each. Of a text that is none, half of a surrogate pair becomes a question
+    mark."""
+    arrays = [_array(values, field) for values, field in zip(columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
+    if field.name in _BITS:
+        return pa.array(values, pa.uint64()).view(pa.int64())
+    try:
+        return pa.array(values, field.type)
+    except UnicodeEncodeError:
+        return pa.array([v if v is None else v.encode(errors="replace").decode() for v in values], field.type)

@@ -92,7 +92,7 @@ class JsonlFile(RowsOfBytes):
             place = RecordPlace(self.name, line.offset)
             if line.broken:
                 yield b"", BrokenRecord(place, line.broken, line.detail)
-            elif line.content.strip():
+            elif line.content and not line.content.isspace():
                 row = _row(line, place)
                 yield line.content, row if isinstance(row, BrokenRecord) else self._chosen.page(row, place)
 
