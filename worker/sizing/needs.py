@@ -38,8 +38,8 @@ WORKER_US: Final = 581
 WITHOUT_COPIES_US: Final = 365
 """The same where no page is copied (``output.mode=verdicts``)."""
 JUDGE_US: Final = 13.0
-"""A record in `judge`, reading and writing included: of a million seeded ones, a fifth of them copies, 12.4 in three runs
-each (`python -m benchmarks seeded-records`), Intel Xeon, 26 November 2026."""
+"""A record in `judge`, reading and writing included: of a million seeded ones, a fifth of them copies, 12.4 each
+(`python -m benchmarks seeded-records`), Intel Xeon, 26 November 2026."""
 
 # Microseconds that a claim costs each worker, one straight line through all rows of docs/benchmarks/order.md, which it
 # meets within a tenth.
