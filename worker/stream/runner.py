@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ commits every ``commit_seconds``, since what a transaction costs besides its rec
 REFRESH_SECONDS: Final = 3600.0
 """Replay points of quiet partitions are committed anew this often, far below any retention of the logs."""
 
+
+_log = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
@@ -122,6 +125,7 @@ class Runner:
             self.worker.tidy()  # who has just become active writes when it has read what its predecessor wrote
             self.worker.read(GATHER_SECONDS)  # a short wait that lets acknowledgements come
         if self.leaving and drained:
+            _log.info("all is committed; this worker leaves, and stands by until others answer for its shards")
             self.worker.part()
             while not self.worker.relieved and self.clock() < deadline:
                 self.one_pass()
