@@ -3,6 +3,7 @@ stops is waited for."""
 
 from __future__ import annotations
 
+import json
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,7 +32,7 @@ def cluster(broker: str, topic_prefix: str, tmp_path: Path) -> Iterator[Cluster]
 
 def test_a_worker_that_is_taken_away_for_good_leaves_and_one_that_is_stopped_keeps_its_place(cluster: Cluster) -> None:
     def start(name: str) -> WorkerProcess:
-        return running(cluster.start_worker(f"kafka.instance_id={name}"))
+        return running(cluster.start_worker(f"kafka.instance_id={name}", "log.format=json"))
 
     stays, leaves = start("stays"), start("leaves")
     with (
@@ -48,6 +49,8 @@ def test_a_worker_that_is_taken_away_for_good_leaves_and_one_that_is_stopped_kee
         assert view.named() == ["stays"], "it may be started again, and finds its shards"
         assert view.workers() == [], "and all the same it is known to have stopped"
     check_guarantees(traces(cluster.bootstrap, cluster.prefix))
+    for worker, name in ((stays, "stays"), (leaves, "leaves")):
+        assert {json.loads(line)["worker"] for line in worker.said().splitlines()} == {name}, "all that it says is JSON"
 
 
 def both_have_a_shard(*workers: WorkerProcess) -> bool:

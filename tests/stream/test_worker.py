@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
@@ -184,6 +185,17 @@ def test_a_lost_shard_answers_no_more() -> None:
     stage.worker.poll()
     stage.worker.read()
     assert stage.worker.answer() == 0
+
+
+def test_how_much_memory_the_index_takes_is_told_once_when_all_shards_are_here(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    stage = Stage(shards=4).play(A, COMMIT, FLUSH)
+    with caplog.at_level(logging.INFO, "worker"):
+        caplog.clear()
+        stage.play(CRASH, B, COMMIT)
+    told = [record.getMessage() for record in caplog.records if "the index holds" in record.getMessage()]
+    assert told == ["the index holds 1 entries, 0 MiB; index.memory_mb sets no limit"]
 
 
 def test_a_worker_that_leaves_stands_by_until_others_have_its_shards() -> None:
