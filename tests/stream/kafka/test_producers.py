@@ -25,11 +25,14 @@ from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.failing_sends import LEAST_FAILURES
 from worker.stream.kafka.log import KafkaLog
 from worker.stream.kafka.producers import Appender, request_ms
+from worker.stream.kafka.record_batches import MOST_FRAMING
 from worker.stream.kafka.topic_admin import create_topics
 from worker.stream.log import Committed, Sent
 
 pytestmark = pytest.mark.cluster
 
+MARKER_BYTES = 78
+"""What stands in a partition of a transaction that is committed, soon after it is."""
 MAX_BYTES = int(next(spec for spec in topic_specs() if spec.topic == FINGERPRINTS).config["max.message.bytes"])
 
 
@@ -153,6 +156,26 @@ def test_headers_without_value_and_records_without_key_and_value_are_written_as_
     assert world.ended(ticket) == [Sent.DONE]
     (seen,) = world.outputs(DEDUPLICATED, 0)
     assert (seen.key, seen.value, list(seen.headers)) == (None, b"", [("null", b""), ("empty", b""), ("h", b"1")])
+
+
+def test_bytes_are_counted_as_the_broker_keeps_them(world: KafkaUnderTest) -> None:
+    member = world.started()
+    log, pages = member.log, [output(0, b"<p>word</p>" * 5_000) for _ in range(3)]
+    assert world.ended(log.transact(pages, {0: Committed(1, "")}, log.pages().membership())) == [Sent.DONE]
+    assert world.ended(log.append(FINGERPRINTS, 0, b"key", b"x" * 1_000)) == [Sent.DONE]
+    admin = KafkaAdminClient(**world.options)
+    try:
+        (told,) = admin.describe_log_dirs({world.prefix + topic: [0] for topic in (DEDUPLICATED, FINGERPRINTS)})
+    finally:
+        admin.close()
+    kept = {
+        topic["name"].removeprefix(world.prefix): topic["partitions"][0]["partition_size"]
+        for folder in told["log_dirs"]
+        for topic in folder["topics"]
+    }
+    written = log.written()
+    assert kept[DEDUPLICATED] - written[DEDUPLICATED] in (0, MARKER_BYTES)
+    assert 0 <= written[FINGERPRINTS] - kept[FINGERPRINTS] <= MOST_FRAMING
 
 
 def lower_the_limit(world: KafkaUnderTest, topic: str, limit: int) -> None:
