@@ -31,10 +31,11 @@ from worker.stream.partition.record_sizes import LEAST_BYTES, largest_output
 
 ROWS: Final = 4096
 """Of a batch, at most."""
-_TOGETHER: Final = 0.5
+_TOGETHER: Final = 1.0
 """Seconds for which rows gather to be a batch: what is done with a batch takes milliseconds, however few it has."""
 _LOOK: Final = 0.05
-"""Seconds after which the processes are looked at, where they have room for more pages."""
+"""Seconds for which results of the processes gather: to ask for each of them would cost more than what is done with
+it."""
 _AHEAD: Final = 4
 """So many times what the processes hold is read ahead of the records, so that a slow page does not idle the others."""
 
@@ -69,8 +70,10 @@ class PageReading:
         """All that these records depend on."""
         self._id: Final = self.scheme.id.hex()
         self.schema: Final = stamped(self.scheme)
+        self._line: Final[deque[tuple[Source, bytes, PageMeta]]] = deque()
+        """What the readers have no room for yet."""
         self._under_way: Final[dict[int, _Begun]] = {}
-        """What the readers have, by number."""
+        """Pages in line and those that the readers have, by number."""
         self._next = 0
 
     def batches(self, found: Iterable[Found]) -> Iterator[pa.RecordBatch]:
@@ -84,7 +87,7 @@ class PageReading:
         look, due = 0.0, time.monotonic() + _TOGETHER
         while begun or rows or not ended:
             one = None
-            if has_room := not ended and len(begun) < self._most_ahead and self._readers.capacity > 0:
+            if has_room := not ended and len(begun) < self._most_ahead:
                 one = next(coming, None)
                 ended = one is None
             if one is not None:
@@ -110,16 +113,26 @@ class PageReading:
         except PageError as error:
             return _Begun(None, row_of(one, self._id, Source(0, number, 0, ""), error))
         begun = self._under_way[number] = _Begun(one, None)
-        self._readers.submit(source, body, meta)
+        self._line.append((source, body, meta))
+        self._feed()
         return begun
 
     def _collect(self, wait: float) -> None:
-        """Make rows of what has come back; with pages under way, waits so many seconds for the first of it."""
-        for source, result in self._readers.results(wait if self._readers.outstanding else 0.0):
-            begun = self._under_way.pop(source.offset)
-            assert begun.page is not None
-            begun.row = row_of(begun.page, self._id, source, result)
-            begun.page = None  # whose body takes memory
+        """Make rows of what has come back; with pages under way, gathers for so many seconds."""
+        until = time.monotonic() + wait
+        while True:
+            for source, result in self._readers.results(max(0.0, until - time.monotonic())):
+                begun = self._under_way.pop(source.offset)
+                assert begun.page is not None
+                begun.row = row_of(begun.page, self._id, source, result)
+                begun.page = None  # whose body takes memory
+            self._feed()
+            if time.monotonic() >= until or not self._readers.outstanding:
+                return
+
+    def _feed(self) -> None:
+        while self._line and self._readers.capacity:
+            self._readers.submit(*self._line.popleft())
 
     def _asked(self, number: int, page: FetchedPage) -> tuple[Source, bytes, PageMeta]:
         """What the readers are given of a page.
