@@ -85,6 +85,10 @@ class ListLog(Readable):
         """Everything is kept."""
         return Bounds(0, len(self.topics[topic]))
 
+    def has_partition(self, topic: str, partition: int) -> bool:
+        """As many as are asked for."""
+        return True
+
     def append(self, topic: str, value: bytes) -> Ticket:
         """At once."""
         records = self.topics[topic]
@@ -191,5 +195,9 @@ def decider(log: ListLog, rules: Policy, number: int, chance: np.random.Generato
 
 def _follower(log: ListLog, rules: Policy) -> Follower:
     return Follower(
-        log, rules, ReplayPoint(ENTRIES, 0), Observer(), Ends(lambda places: [Bounds(0, MOST_PAGES) for _ in places])
+        log,
+        rules,
+        ReplayPoint(ENTRIES, 0),
+        Observer(),
+        Ends(lambda places: [Bounds(0, MOST_PAGES) for _ in places], log.has_partition),
     )

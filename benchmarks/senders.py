@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing.synchronize import Event
 from pathlib import Path
@@ -235,10 +235,11 @@ def _decide(settings: Settings, number: int, ready: Event, stop: Event) -> None:
 def _order(settings: Settings) -> Iterator[tuple[Policy, Follower, Callable[[str, bytes], Ticket]]]:
     scheme = parts.scheme(settings, parts.recipe(settings))
     writer = secrets.token_bytes(8)
-    rules = replace(policy(settings, scheme, writer), partitions=1 << 20)
+    rules = policy(settings, scheme, writer)
     log = kafka_log(settings, client_options(settings.kafka), writer)
     headers = [(SCHEME_HEADER, rules.scheme_text)]
-    follower = Follower(log, rules, BEGIN, Observer(), Ends(lambda places: [Bounds(0, MOST_PAGES) for _ in places]))
+    ends = Ends(lambda places: [Bounds(0, MOST_PAGES) for _ in places], lambda *_: True)
+    follower = Follower(log, rules, BEGIN, Observer(), ends)
     try:
         yield rules, follower, lambda topic, value: log.append(topic, 0, None, value, headers)
     finally:

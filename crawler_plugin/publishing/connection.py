@@ -141,7 +141,8 @@ _CONSUMER_OPTIONS: Final = frozenset(KafkaConsumer.DEFAULT_CONFIG)
 def follow(options: Mapping[str, Any], topics: Sequence[str], positions: dict[Any, int]) -> Any:
     """A consumer of committed records, in no group, that stands at ``positions``.
 
-    A partition that has none there is given the place where committed records end now. Blocks for seconds.
+    Where there are none, each partition is given the place where committed records end now. One that has come since
+    then is read from its beginning. Blocks for seconds.
 
     Raises:
         Unavailable: the broker has not all of the topics, or lets us read not all of them.
@@ -156,18 +157,24 @@ def follow(options: Mapping[str, Any], topics: Sequence[str], positions: dict[An
         isolation_level="read_committed",
     )
     try:
-        partitions = [TopicPartition(topic, n) for topic in topics for n in consumer.partitions_for_topic(topic) or ()]
+        partitions = partitions_of(consumer, topics)
         missing = set(topics) - {partition.topic for partition in partitions}
         if missing:
             raise Unavailable(f"topic {', '.join(sorted(missing))} not found, or this client may not read it")
         consumer.assign(partitions)
-        positions.update(consumer.end_offsets([each for each in partitions if each not in positions]))
+        begin = consumer.beginning_offsets if positions else consumer.end_offsets
+        positions.update(begin([each for each in partitions if each not in positions]))
         for each in partitions:
             consumer.seek(each, positions[each])
     except BaseException:
         consumer.close(autocommit=False, timeout_ms=1000)
         raise
     return consumer
+
+
+def partitions_of(consumer: Any, topics: Sequence[str]) -> set[TopicPartition]:
+    """Those that the client knows of; it looks anew every ``metadata_max_age_ms``."""
+    return {TopicPartition(topic, n) for topic in topics for n in consumer.partitions_for_topic(topic) or ()}
 
 
 def is_too_large(error: Exception) -> bool:

@@ -11,8 +11,8 @@ nobody. Of a page this happens, in this order:
 
 A crawl that only learns from its verdicts waits for none: it hears those of its job, other processes' included.
 
-After an error a new reader goes on where the last one stood. Workers that die and come back are no error: their
-verdicts come later.
+After an error, or when the topics were given more partitions, a new reader goes on where the last one stood. Workers
+that die and come back are no error: their verdicts come later.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 from weakref import WeakValueDictionary
 
-from crawler_plugin.publishing.connection import follow, quiet
+from crawler_plugin.publishing.connection import follow, partitions_of, quiet
 from crawler_plugin.record import Origin
 from crawler_plugin.running import Call
 from crawler_plugin.verdicts import TOLD, TOO_LARGE, ComingVerdict, Told, learned_as
@@ -115,10 +115,11 @@ class FollowedVerdicts:
                     self._over.wait(PAUSE_S)
 
     def _follow(self) -> None:
-        consumer = follow(self._options, (self._verdicts, self._dead_letters), self._positions)
+        topics = (self._verdicts, self._dead_letters)
+        consumer = follow(self._options, topics, self._positions)
         try:
             self._placed.set()
-            while not self._over.is_set():
+            while not self._over.is_set() and partitions_of(consumer, topics) <= consumer.assignment():
                 for partition, records in consumer.poll(timeout_ms=POLL_MS).items():
                     self.take(records)
                     self._positions[partition] = records[-1].offset + 1

@@ -47,8 +47,9 @@ def group_names(group: str, generation: str = "") -> tuple[str, str]:
 class TopicSpec:
     """How one topic must be set up on the broker.
 
-    ``partitions`` is exact, since the order of claims and the number of shards depend on it. ``config`` holds the topic
-    settings that ``topics check`` compares, as the broker spells them.
+    ``partitions`` is exact for the two logs and the index, since the order of claims and the number of shards depend on
+    it; of the others there may be more. ``config`` holds the topic settings that ``topics check`` compares, as the
+    broker spells them.
     """
 
     topic: str

@@ -1,4 +1,4 @@
-"""``python -m worker index inspect`` and ``export`` beside the real broker: what is there, what is wrong with it."""
+"""``python -m worker index inspect|copy|export`` beside the real broker: what is there, and what is wrong with it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 from kafka import KafkaProducer
 
-from crawler_plugin.wire.errors import CheckFailed, Unavailable, UsageError
-from crawler_plugin.wire.topics import INDEX
-from tests.cluster.cluster import Cluster
+from crawler_plugin.wire.errors import CheckFailed, Refused, Unavailable, UsageError
+from crawler_plugin.wire.topics import FINGERPRINTS, INDEX
+from tests.cluster.cluster import Cluster, grow
 from tests.cluster.crawl import invented
 from tests.cluster.outside import read, traces
 from worker.cli import index
@@ -38,6 +38,15 @@ def command(cluster: Cluster, *arguments: str, prefix: str = "") -> int:
     topics = cluster.settings.topics.model_copy(update={"prefix": prefix or cluster.prefix})
     settings = cluster.settings.model_copy(update={"topics": topics})
     return index.run(parser.parse_args(arguments), lambda: settings)
+
+
+def test_where_somebody_gave_the_logs_and_the_index_more_partitions_a_copy_is_the_way_on(cluster: Cluster) -> None:
+    for topic, partitions in ((FINGERPRINTS, 2), (INDEX, 3)):
+        grow(cluster.options, cluster.prefix + topic, partitions)
+    with pytest.raises(Refused, match=r"must have one partition.*`python -m worker index copy --to NAME`"):
+        inspect(cluster)
+    with pytest.raises(Refused, match="nothing is written in the index"):
+        command(cluster, "copy", "--to", "b")
 
 
 def test_it_tells_of_every_shard_and_of_damage(

@@ -85,19 +85,36 @@ def test_create_names_a_setting_that_differs_and_alters_it_only_on_demand(
     assert run("check", retention_days=1) == 0
 
 
-def test_partitions_that_differ_fail_even_when_told_to_alter(run: Run, topic_prefix: str) -> None:
+def test_partitions_of_pages_and_outputs_are_made_on_demand_and_those_of_the_index_are_not(
+    run: Run, topic_prefix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     run("create", partitions=2, shards=3)
+    with pytest.raises(CheckFailed, match=rf"{topic_prefix}pages: partitions should be 4, is 2[^$]*--alter-config"):
+        run("create", partitions=4, shards=3)
+    capsys.readouterr()
     with pytest.raises(CheckFailed) as failed:
         run("create", "--alter-config", partitions=4, shards=5)
+    table = rows(capsys)
+    assert [table[topic_prefix + topic][2] for topic in ("pages", "verdicts")] == ["altered"] * 2
     said = str(failed.value)
-    assert f"{topic_prefix}pages: partitions should be 4, is 2" in said
-    assert "set topics.partitions to 2" in said
+    assert "--alter-config" not in said
     assert f"{topic_prefix}index: partitions should be 5, is 3" in said
     assert "set topics.shards to 3" in said
     assert "`python -m worker --set topics.shards=3 index copy --to NAME --shards 5`" in said
 
 
-def test_a_log_of_two_partitions_has_no_setting_that_would_make_it_right(
+def test_a_setting_that_leaves_partitions_of_pages_out_is_told_with_what_becomes_of_their_pages(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run("create", partitions=3, shards=2)
+    capsys.readouterr()
+    with pytest.raises(CheckFailed, match=r"Pages of partitions 2 to 2 wait, until [^$]* set topics.partitions to 3"):
+        run("check", partitions=2, shards=2)
+    states = {topic: cells[2] for topic, cells in rows(capsys).items() if cells[2] != "as wanted"}
+    assert list(states.values()) == ["differs: more partitions"]
+
+
+def test_a_log_of_two_partitions_has_no_setting_that_would_make_it_right_and_an_index_that_can_be_copied(
     run: Run, broker: str, topic_prefix: str
 ) -> None:
     specs = topic_specs(prefix=topic_prefix)
@@ -107,7 +124,7 @@ def test_a_log_of_two_partitions_has_no_setting_that_would_make_it_right(
         [type(log)(log.topic, log.name, 2, log.config)],
         1,
     )
-    with pytest.raises(CheckFailed, match=f"{log.name} must have one partition"):
+    with pytest.raises(CheckFailed, match=f"{log.name} must have one partition.*`python -m worker index copy"):
         run("create")
 
 

@@ -26,9 +26,9 @@ from tests.cluster.shifted_clock import ShiftedClock
 from tests.waiting import DEADLINE_SECONDS, wait_for
 from worker.compose.topology import specs
 from worker.config import load_settings
-from worker.stream.kafka.connection import client_options
+from worker.stream.kafka.connection import Options, client_options
 from worker.stream.kafka.publish import publish_pages
-from worker.stream.kafka.topic_admin import create_topics
+from worker.stream.kafka.topic_admin import PARTITIONS, Difference, alter_topics, create_topics
 
 ELECTING = (KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION)
 """What a broker says of a partition shortly after it was made, or after a start."""
@@ -229,6 +229,11 @@ def asking(cluster: Cluster) -> Iterator[Any]:
         yield admin
     finally:
         admin.close()
+
+
+def grow(options: Options, topic: str, partitions: int) -> None:
+    """Give a topic more partitions, as an operator does by hand; they are usable afterwards."""
+    alter_topics(options, [Difference(topic, PARTITIONS, str(partitions), None)])
 
 
 def alter(cluster: Cluster, topic: str, **config: str) -> None:

@@ -18,16 +18,17 @@ import pytest
 
 from crawler_plugin.wire.errors import Refused
 from crawler_plugin.wire.outcomes import Verdict
-from crawler_plugin.wire.topics import VERDICTS, topic_name
+from crawler_plugin.wire.topics import PAGES, VERDICTS, topic_name
 from tests import oracle
-from tests.cluster.cluster import Cluster, WorkerProcess
+from tests.cluster.cluster import Cluster, WorkerProcess, grow
 from tests.cluster.crawl import Crawler, invented
-from tests.cluster.outside import read, traces
+from tests.cluster.outside import committed_ends, read, traces
 from tests.guarantees import Source, Traces, check_accounts, check_guarantees, check_verdicts
 from tests.waiting import wait_for
 from worker.cli import index, repair, switch, topics
 from worker.compose import parts
 from worker.compose.topology import specs
+from worker.config import load_settings
 from worker.stream.kafka.outsider import ClusterView
 from worker.stream.kafka.topic_admin import compare_topics
 from worker.stream.policy import Note
@@ -117,6 +118,32 @@ def test_workers_are_replaced_one_at_a_time_while_pages_come_in(start: Start) ->
     cluster.wait_until_committed()
     assert cluster.stop() == [0, 0]
     check_guarantees(left_by(cluster))
+
+
+def test_pages_of_partitions_that_come_later_wait_until_workers_claim_them(start: Start) -> None:
+    few, pages = start("", "topics.shards=2"), invented(seed=6)
+    workers = [few.start_worker(), few.start_worker()]
+    few.publish(islice(pages, 20))
+    few.wait_until_committed()
+    grow(few.options, few.prefix + PAGES, 3)
+    wait_for(
+        lambda: any("partition 2 of pages lies beyond topics.partitions" in worker.said() for worker in workers),
+        "a worker to be given the new partition",
+    )
+    few.publish(islice(pages, 40))
+    ends = {number: end for (_, number), end in committed_ends(few.bootstrap, [few.prefix + PAGES]).items()}
+    wait_for(lambda: few.consumed() == {0: ends[0], 1: ends[1]}, "the pages of the other partitions to be committed")
+    assert ends[2] > 0
+
+    more = load_settings(config=None, overrides=[*few.overrides, "topics.partitions=3"], environ={})
+    assert topics.run(argparse.Namespace(action="create", generation=None, alter_config=True), lambda: more) == 0
+    assert workers[0].stop() == 0
+    few.start_worker("topics.partitions=3")
+    few.publish(islice(pages, 20))
+    assert workers[1].stop() == 0
+    few.wait_until_committed()
+    assert few.stop() == [0]
+    check_guarantees(left_by(few))
 
 
 @pytest.mark.long

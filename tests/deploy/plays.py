@@ -199,6 +199,16 @@ PLAYS: Final = (
         step=SHORT_STEP,
     ),
     Play(
+        "`pages` is given more partitions, and workers keep their `topics.partitions`",
+        OWNED
+        | {
+            f'dedup_partition_state{{{W2}, partition="1", state="claiming"}}': level(1, 1),
+            f'dedup_partition_state{{{W2}, partition="2", state="unclaimed"}}': level(GONE, 1),
+        },
+        "DedupPartitionsUnclaimed",
+        600,
+    ),
+    Play(
         "Spiders publish, and workers get none of it: another broker, another `topics.prefix`",
         SPIDERS | {PAGES: count(2, 0)},
         "DedupNothingFlows",

@@ -48,6 +48,14 @@ def test_a_restore_that_left_blocks_out_warns(caplog: pytest.LogCaptureFixture) 
     assert [as_json(record)["damaged"] for record in caplog.records if record.levelname == "WARNING"] == [2]
 
 
+def test_a_partition_that_is_not_claimed_warns_with_the_next_move(caplog: pytest.LogCaptureFixture) -> None:
+    EventLog().partition_state(8, PartitionState.UNCLAIMED)
+    (warning,) = [record for record in caplog.records if record.levelname == "WARNING"]
+    assert as_json(warning)["partition"] == 8
+    assert "partition 8 of pages lies beyond topics.partitions" in warning.getMessage()
+    assert "`python -m worker topics check`" in warning.getMessage()
+
+
 @pytest.mark.parametrize(("level", "lines"), [(logging.INFO, 0), (logging.DEBUG, len(PAGES))])
 def test_pages_are_told_only_where_everything_is(level: int, lines: int, caplog: pytest.LogCaptureFixture) -> None:
     stage = Stage(shards=1, partitions=1).play(*PAGES, COMMIT, FLUSH)

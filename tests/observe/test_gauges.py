@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import count
 from weakref import ref
 
@@ -131,6 +132,15 @@ def test_lag_is_what_is_not_committed_and_as_old_as_its_oldest_page() -> None:
     committed = sampled(stage.play(COMMIT), now=first.timestamp / 1000 + 40)
     assert committed["dedup_lag_seconds"] == committed["dedup_held_pages"] == committed["dedup_held_bytes"] == 0
     assert named(committed, "dedup_lag_records") == {"0": 0, "1": 0}
+
+
+def test_a_partition_beyond_the_setting_is_shown_as_unclaimed_and_the_worker_is_ready() -> None:
+    stage = Stage(shards=1, partitions=2)
+    stage.policy = replace(stage.policy, partitions=1)
+    stage.play(CRASH, A, COMMIT)
+    states = {name for name, value in named(sampled(stage), "dedup_partition_state").items() if value}
+    assert states == {"0 claiming", "1 unclaimed"}
+    assert missing_for_readiness(stage.worker) == []
 
 
 def test_pages_that_wait_while_none_comes_grow_old_by_this_machine_s_clock() -> None:

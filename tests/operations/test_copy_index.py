@@ -285,3 +285,14 @@ def test_suspects_are_copied_with_their_new_orders() -> None:
     (suspect,) = [order for each in covers for order in each.suspects]
     assert [survivor.url for each in covers for survivor in each.entries() if survivor.order == suspect] == [known.url]
     assert survivors(new) == names
+
+
+def test_pages_of_a_partition_that_nobody_has_claimed_yet_are_judged_by_the_new_generation_alone() -> None:
+    old = Beside("").play(A, B, COMMIT, FLUSH).away()
+    old.world.partitions = 2
+    old.publish(again(A)._replace(partition=1))
+    new = another(old, partitions=2)
+    go(old, new)
+    assert Note.from_metadata(old.world.committed[1].metadata, "").successor == "b"
+    new.back(COMMIT)
+    assert new.verdicts() == ["http://a.example/again duplicate http://a.example/"]

@@ -83,6 +83,29 @@ def test_where_nothing_is_gone_there_is_nothing_to_repair() -> None:
     assert repair(stage) == Plan((), (), range(0))
 
 
+@pytest.mark.parametrize("flushed", [True, False])
+def test_a_partition_of_which_nothing_was_claimed_yet_needs_no_repair(flushed: bool) -> None:
+    stage = Away().play(A, B, COMMIT)
+    if flushed:
+        stage.play(FLUSH)
+    stage.away()
+    stage.world.partitions = stage.world.outputs = 2
+    stage.publish(A2._replace(partition=1))
+    assert repair(stage).empty
+    assert stage.back(C)[-1] == "http://a2.example/ duplicate http://a.example/"
+
+
+def test_a_consumed_offset_that_was_reset_by_hand_is_found_again_from_the_outputs() -> None:
+    stage = Away().play(A, B, COMMIT, FLUSH).away()
+    stage.world.committed[0] = Committed(0, "")
+    with pytest.raises(Refused, match=r"which this program did not write.*`python -m worker repair`"):
+        stage.back(A2)
+    stage.away()
+    (move,) = repair(stage).moves
+    assert (move.committed.offset, list(move.skipped)) == (2, [])
+    assert [line.split()[1] for line in stage.back()] == ["unique", "unique", "duplicate"]
+
+
 def test_an_idle_crawl_whose_logs_have_passed_needs_no_repair() -> None:
     stage = Away().play(A, B, COMMIT, FLUSH).away().forget()
     assert repair(stage).empty

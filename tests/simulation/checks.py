@@ -44,6 +44,7 @@ def check(schedule: Schedule) -> None:
     check_guarantees(traces_of(schedule))
     check_dead_letters(schedule)
     check_rebuilt(schedule)
+    check_headers(schedule)
 
 
 def traces_of(schedule: Schedule) -> Traces:
@@ -122,11 +123,29 @@ def rebuilt(
         pass
     shard = restored.shard
     check_standing(schedule, shard)
-    follower = Follower(log, schedule.policy, shard.replay_point, observer, Ends(log.all_bounds))
+    follower = Follower(log, schedule.policy, shard.replay_point, observer, Ends(log.all_bounds, log.has_partition))
     follower.join(shard)
     follower.read()
     follower.decide()
     return shard, restored.block_keys
+
+
+def check_headers(schedule: Schedule) -> None:
+    """J6: what a block tells besides its survivors is what the log says up to its last batch, whoever wrote it."""
+    share, world = schedule.share, schedule.world
+    blocks = [decode(Block, r.value) for n in range(world.shards) for r in surviving(world.topics[INDEX, n].records)]
+    batches = iter([*recorded(world), (world.topics[FINGERPRINTS, 0].end, None)])
+    watermark, up_to = share.known.watermark, dict(share.known.claimed_up_to)
+    offset, batch = next(batches)
+    for block in sorted(blocks, key=lambda block: block.to) if share.exact else ():
+        while offset <= block.to and batch is not None:
+            for claim in claimed([(offset, batch)], schedule.policy.scheme):
+                watermark = max(watermark, claim.clock)
+                up_to[claim.partition] = max(up_to.get(claim.partition, -1), claim.offset)
+            offset, batch = next(batches)
+        found, wanted = (block.watermark, dict(block.claimed_up_to)), (watermark, up_to)
+        if found != wanted:
+            raise Violation(f"J6: a block of shard {block.shard} ends at {block.to} with {found}, not {wanted}")
 
 
 def check_standing(schedule: Schedule, shard: LiveShard) -> None:

@@ -72,15 +72,14 @@ class Crawl:
     """
 
     count: int
-    partitions: int
     bits: int
     radius: int
     accurate: bool
     hostile: bool
     titled: bool = False
 
-    def pages(self, chance: random.Random, beside: random.Random) -> list[tuple[int, bytes, bytes]]:
-        """The pages in the order in which they are published: (partition, key, value).
+    def pages(self, chance: random.Random, beside: random.Random) -> list[tuple[bytes, bytes]]:
+        """The pages in the order in which they are published: (key, value).
 
         What only some crawls have is drawn from ``beside``, so that the others stay as they are.
         """
@@ -114,8 +113,7 @@ class Crawl:
             fetched = chance.choice((str(4 * tick), str(4 * tick), str(max(0, 4 * tick - chance.randrange(60))), ""))
             if self.hostile and beside.random() < 0.1:
                 fetched = str(beside.choice(IMPOSSIBLE))
-            partition = sum(url.encode()) % self.partitions
-            pages.append((partition, url.encode(), f"{shown}|{text_hash}|{fetched}|{text}|{scope}{standing}".encode()))
+            pages.append((url.encode(), f"{shown}|{text_hash}|{fetched}|{text}|{scope}{standing}".encode()))
         return pages
 
 

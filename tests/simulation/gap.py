@@ -41,8 +41,8 @@ class Truth:
 class Gap:
     """``run`` plays a schedule, lets an accident happen, repairs and goes on; the seed decides all of it."""
 
-    def __init__(self, seed: int) -> None:
-        self.schedule = Schedule(seed, SMALL)
+    def __init__(self, seed: int, kind: type[Schedule] = Schedule) -> None:
+        self.schedule = kind(seed, SMALL)
         self.schedule.share.exact = False
         self.chance = random.Random(seed)
         self.plans: list[Plan] = []

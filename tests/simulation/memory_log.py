@@ -153,6 +153,8 @@ class World:
 
     def __init__(self, *, partitions: int, shards: int, chance: random.Random | None = None) -> None:
         self.partitions = partitions
+        """Of ``pages``; ``outputs``: of what is written in transactions."""
+        self.outputs = partitions
         self.shards = shards
         self.chance = chance
         self.clock = 0
@@ -421,6 +423,9 @@ class MemoryLog(Log):
         """Asked for each batch that is read: nothing happens meanwhile that could not happen before."""
         return [Bounds(found.begin, found.end) for found in (self.world.topics[place] for place in places)]
 
+    def has_partition(self, topic: str, partition: int) -> bool:
+        return topic != PAGES or partition < self.world.partitions
+
     def append(
         self, topic: str, partition: int, key: bytes | None, value: bytes | None, headers: Headers = ()
     ) -> MemoryTicket:
@@ -431,6 +436,8 @@ class MemoryLog(Log):
     def transact(
         self, outputs: Sequence[Output], offsets: Mapping[int, Committed], membership: Membership
     ) -> MemoryTicket:
+        if beyond := [output for output in outputs if output.partition >= self.world.outputs]:
+            raise Refused(f"{beyond[0].topic} has no partition {beyond[0].partition}: make more of them")
         for open_one in [t for t in self.world.transactions if t.sender == self.name]:
             # The producer that follows an error has the same transactional id: the broker aborts what is open under it.
             self.world.transactions.remove(open_one)

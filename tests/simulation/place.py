@@ -35,6 +35,9 @@ class TwinPlace:
     def bounds(self, topic: str, partition: int) -> Bounds:
         return self.log.bounds(topic, partition)
 
+    def has_partition(self, topic: str, partition: int) -> bool:
+        return self.log.has_partition(topic, partition)
+
     def workers(self) -> Sequence[str]:
         return sorted({name for topic in (PAGES, INDEX) for name in self.world.groups[topic].members})
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from tests.simulation import checks
 from tests.simulation.gap import Gap
+from tests.simulation.growth import Growing
 from tests.simulation.schedule import (
     ACCURATE,
     HOLDERS,
@@ -24,32 +25,35 @@ from tests.simulation.succession import Succession
 Play = Callable[[int], None]
 
 
-def schedule(scale: Scale, seed: int) -> None:
+def schedule(scale: Scale, seed: int, kind: type[Schedule] = Schedule) -> None:
     """One generation, from its first page to its last."""
-    played = Schedule(seed, scale).run()
+    played = kind(seed, scale).run()
     checks.check(played)
     checks.check_clocks(played)
     checks.check_written(played)
 
 
-def succession(scale: Scale, seed: int) -> None:
+def succession(scale: Scale, seed: int, kind: type[Schedule] = Schedule) -> None:
     """Two generations, of which the second one takes over."""
-    Succession(seed, scale).run().check()
+    Succession(seed, scale, kind).run().check()
 
 
-def gap(seed: int) -> None:
+def gap(seed: int, kind: type[Schedule] = Schedule) -> None:
     """A generation that has lost what it needs, and is repaired."""
-    Gap(seed).run().check()
+    Gap(seed, kind).run().check()
 
 
 PLAYS: Final[dict[str, Play]] = {
     "small": partial(schedule, SMALL),
     "holders": partial(schedule, HOLDERS),
+    "growing": partial(schedule, SMALL, kind=Growing),
     "accurate": partial(schedule, ACCURATE),
     "titled": partial(schedule, TITLED),
     "succession": partial(succession, SMALL),
     "titled-succession": partial(succession, TITLED),
+    "growing-succession": partial(succession, SMALL, kind=Growing),
     "gap": gap,
+    "growing-gap": partial(gap, kind=Growing),
     "real": partial(schedule, REAL),
     "real-accurate": partial(schedule, REAL_ACCURATE),
     "real-titled": partial(schedule, REAL_TITLED),

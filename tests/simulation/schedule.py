@@ -132,7 +132,6 @@ class Schedule:
         )
         crawl = Crawl(
             count=chance.randint(scale.pages // 4, scale.pages),
-            partitions=partitions,
             bits=scale.bits,
             radius=k,
             accurate=scale.accurate,
@@ -141,6 +140,7 @@ class Schedule:
         )
         self.crawl = crawl.pages(chance, random.Random(seed))[::-1]
         self.share = Share()
+        self.setting = partitions
         if beside is not None:
             self.crawl = beside.crawl
             self.world.clock = beside.world.clock
@@ -182,7 +182,7 @@ class Schedule:
     def go_on(self, steps: int) -> None:
         """So many things happen, each drawn by its weight."""
         self.world.chance = self.chance
-        moves = self._moves()
+        moves = self.moves()
         weights = [weight * self.chance.choice((0.3, 1, 1, 2)) for weight, _ in moves]
         actions = [action for _, action in moves]
         with replaced(restore, "_WAIT", 0.0):  # nothing comes while a simulated worker waits
@@ -221,7 +221,7 @@ class Schedule:
 
     # what may happen
 
-    def _moves(self) -> list[tuple[float, Callable[[], None]]]:
+    def moves(self) -> list[tuple[float, Callable[[], None]]]:
         """Everything that may happen, with its weight."""
         bad = self.mishaps
         return [
@@ -243,7 +243,8 @@ class Schedule:
 
     def publish(self) -> None:
         if self.crawl:
-            partition, key, value = self.crawl.pop()
+            key, value = self.crawl.pop()
+            partition = sum(key) % self.world.partitions  # another one for the same URL once there are more of them
             self.world.publish(partition, key, value, [("url", key)], timestamp=self.world.clock)
 
     def _step(self) -> None:
@@ -298,7 +299,7 @@ class Schedule:
         if len(self.workers) < self.wanted:
             self.started += 1
             name = f"w{self.started}"
-            policy = replace(self.policy, writer=name.encode())
+            policy = replace(self.policy, writer=name.encode(), partitions=self.setting)
             self.workers[name] = Worker(
                 MemoryLog(self.world, name),
                 policy,
@@ -424,11 +425,11 @@ class Schedule:
                 self.guarded(self.poll, worker)
         for topic in (PAGES, INDEX):
             self.rebalance(topic)
-        pages = sum(world.topics[PAGES, number].end for number in range(world.partitions))
+        pages = sum(world.topics[PAGES, number].end for number in range(self.setting))
         for _ in range(40 + 8 * pages):
             self.work_healthily(HEALTHY_STEPS)
             world.settle_down()
-            consumed = sum(committed.offset for committed in world.committed.values())
+            consumed = sum(made.offset for number, made in world.committed.items() if number < self.setting)
             if (consumed == pages or world.barrier is not None) and self._at_rest():
                 break
         else:
@@ -452,14 +453,14 @@ class Schedule:
             self.backgrounds[name].do(9)
 
     def _at_rest(self) -> bool:
-        """Where a record may not be decided, all that lies before it is, and nobody claims."""
+        """Where a record may not be decided, all that lies before it is, and nobody claims whose claims are decided."""
         barrier = self.world.barrier
         end = self.world.topics[FINGERPRINTS, 0].end if barrier is None else barrier
         return all(
             worker.committer.idle
             and all(shard.live is not None for shard in worker.shards.values())
-            and all(follower.place.batch == end for follower in worker.followers)
-            and (barrier is None or worker in self.ending or not worker.followers)
+            and all(follower.place.batch >= end for follower in worker.followers)
+            and (barrier is None or worker in self.ending or all(f.place.batch > barrier for f in worker.followers))
             for worker in self.workers.values()
         )
 

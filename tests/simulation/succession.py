@@ -16,6 +16,7 @@ from crawler_plugin.wire.topics import INDEX, VERDICTS
 from tests.guarantees import Violation
 from tests.oracle import Known, verdicts
 from tests.simulation.checks import check, check_clocks, check_written, everything, recorded
+from tests.simulation.growth import Growing
 from tests.simulation.memory_log import MemoryLog
 from tests.simulation.mishaps import forge
 from tests.simulation.mutations.mutation import replaced
@@ -43,11 +44,11 @@ def _told(survivor: tuple[Order, Claim | Survivor]) -> tuple[str | int, ...]:
 class Succession:
     """``run`` plays one of the two kinds to its end; the seed decides all of it."""
 
-    def __init__(self, seed: int, scale: Scale = SMALL) -> None:
+    def __init__(self, seed: int, scale: Scale = SMALL, kind: type[Schedule] = Schedule) -> None:
         self.seed = seed
         self.scale = scale
         self.chance = random.Random(seed)
-        self.old = Schedule(seed, scale)
+        self.old = kind(seed, scale)
         self.new = self._another()
         self.copied = self.chance.random() < 0.5
         self.forger = random.Random(f"forger {seed}")
@@ -84,7 +85,14 @@ class Succession:
         """The next generation, with nothing in its topics."""
         new = Schedule(self.chance.getrandbits(32), self.scale, beside=self.old)
         new.policy = replace(new.policy, scheme=SCHEME_OF_NEW)
+        if isinstance(self.old, Growing):
+            self.old.next = new
         return new
+
+    def _claim_all(self) -> None:
+        """Workers that come from now on claim every partition: a switch waits for that, and so does a claimed page."""
+        for generation in (self.old, self.new):
+            generation.setting = generation.world.outputs = generation.world.partitions
 
     def _borders(self) -> dict[int, int]:
         return {number: committed.offset for number, committed in self.old.world.committed.items()}
@@ -107,9 +115,13 @@ class Succession:
         if chance.random() < 0.5:
             old.end_transactions()
         for _ in range(ATTEMPTS):
+            if isinstance(old, Growing):
+                old.grow()
+                old.publish()
             if (found := self._drained()) is not None:
                 break
             old.end_transactions()
+            self._claim_all()
             old.begin()
             old.come_to_rest()
             old.leave()
@@ -233,6 +245,7 @@ class Succession:
         for generation in (old, new):
             generation.leave()
         while (passings := self._planned()) is None:
+            self._claim_all()
             for generation in chance.choice(((old,), (old, new))):
                 generation.end_transactions()
                 generation.begin()

@@ -16,6 +16,7 @@ from tests.columns import answer_of, claims_of, void_of
 from tests.simulation.checks import check, everything, recorded
 from tests.simulation.crawl import TEXTS, Shown
 from tests.simulation.gap import Gap
+from tests.simulation.growth import Growing
 from tests.simulation.mishaps import OTHER
 from tests.simulation.mutations.mutation import replaced
 from tests.simulation.mutations.table import all_mutations, first_seeds
@@ -108,6 +109,33 @@ def test_no_verdict_depends_on_when_a_standby_answers(hedge: float) -> None:
         schedule = Schedule(seed, HOLDERS)
         schedule.policy = replace(schedule.policy, hedge=hedge)
         check(schedule.run())
+
+
+def test_no_schedule_in_which_partitions_come_while_workers_run_breaks_a_promise() -> None:
+    found = [what for play in ("growing", "growing-gap", "growing-succession") for what in broken(25, play)]
+    assert not found, "\n".join(found)
+
+
+def test_in_a_few_growing_schedules_workers_of_several_settings_meet(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: Counter[str] = Counter()
+    honest = LiveShard.on_decided
+
+    def on_decided(self: LiveShard, decided: Any) -> None:
+        seen["claims beyond the setting decided"] += max(decided.claims.highest) >= self.policy.partitions
+        honest(self, decided)
+
+    monkeypatch.setattr(LiveShard, "on_decided", on_decided)
+    monkeypatch.setattr(
+        Observer, "partition_state", lambda self, number, state: seen.update([f"{state.value} {number > 0}"])
+    )
+    for seed in range(40):
+        played = Growing(seed)
+        before = played.world.partitions
+        played.run()
+        seen["partitions that came"] += played.world.partitions - before
+        seen["pages there"] += sum(played.world.topics[PAGES, n].end for n in range(before, played.world.partitions))
+    assert all(seen[what] > 20 for what in ("claims beyond the setting decided", "unclaimed True", "pages there")), seen
+    assert seen["partitions that came"] > 20
 
 
 def test_in_a_few_schedules_roles_are_given_taken_and_swapped_and_both_holders_answer(

@@ -31,8 +31,11 @@ def of_the_future() -> bytes:
 FORGED: dict[str, tuple[Claim | None, str]] = {
     "beyond the end of pages": (claim(2**62), f"claims page {2**62} of partition 0, but pages ends there at 3"),
     "at the end of pages": (claim(3), "claims page 3 of partition 0, but pages ends there at 3"),
-    "a partition that is not there": (claim(0, partition=5), "claims a page of partition 5, and pages has 1"),
-    "a negative partition": (claim(0, partition=-1), "claims a page of partition -1"),
+    "a partition that is not there": (
+        claim(0, partition=5),
+        "claims page 0 of partition 5, and pages has no such partition",
+    ),
+    "a negative partition": (claim(0, partition=-1), "claims page 0 of partition -1 with values that no worker writes"),
     "a negative offset": (claim(-1), "with values that no worker writes"),
     "a time that no column holds": (claim(1, clock=2**63 - 1), "with values that no worker writes"),
     "of the future": (None, "cannot be read: Batch of format version 9"),
@@ -43,7 +46,6 @@ FORGED: dict[str, tuple[Claim | None, str]] = {
 def test_what_lies_before_it_is_decided_and_nothing_from_it_on(kind: str) -> None:
     forged, why = FORGED[kind]
     stage = Stage()
-    object.__setattr__(stage.worker.policy, "partitions", 1)
     stage.play(A, COMMIT, B)
     stage.claim()
     stage.publish(C)
@@ -78,7 +80,7 @@ def test_a_log_without_such_a_record_has_no_barrier() -> None:
 
 
 class Counted:
-    """A log that is asked where partitions end."""
+    """A log that is asked where partitions end, and whether it has them."""
 
     def __init__(self, **ends: int) -> None:
         self.ends = {int(name[1:]): end for name, end in ends.items()}
@@ -88,10 +90,13 @@ class Counted:
         self.questions.append([number for _, number in places])
         return [Bounds(0, self.ends[number]) for _, number in places]
 
+    def has(self, topic: str, number: int) -> bool:
+        return number in self.ends
+
 
 def test_nothing_is_asked_for_claims_of_pages_that_were_read_here() -> None:
     log = Counted()
-    ends = Ends(log)
+    ends = Ends(log, log.has)
     for offset in range(5):
         ends.seen(0, offset)
         assert ends.after({0: offset})[0] == offset + 1
@@ -100,7 +105,7 @@ def test_nothing_is_asked_for_claims_of_pages_that_were_read_here() -> None:
 
 def test_one_question_answers_for_all_partitions_that_were_ever_asked_for_and_for_all_that_was_read_before_it() -> None:
     log = Counted(p1=10, p2=20)
-    ends = Ends(log)
+    ends = Ends(log, log.has)
     assert ends.after({1: 3})[1] == 10
     for claimed in ({1: 4}, {1: 9}):
         ends.after(claimed)
@@ -115,11 +120,20 @@ def test_one_question_answers_for_all_partitions_that_were_ever_asked_for_and_fo
 
 def test_a_claim_at_the_known_end_is_asked_for_anew() -> None:
     log = Counted(p0=3)
-    ends = Ends(log)
+    ends = Ends(log, log.has)
     assert ends.after({0: 3})[0] == 3
     assert beyond({0: 3}, ends.after({0: 3})) == "page 3 of partition 0, but pages ends there at 3"
     log.ends = {0: 4}
     assert beyond({0: 3}, ends.after({0: 3})) is None
+
+
+def test_a_partition_that_pages_does_not_have_has_no_end_until_it_comes() -> None:
+    log = Counted(p0=3)
+    ends = Ends(log, log.has)
+    assert beyond({0: 2, 1: 0}, ends.after({0: 2, 1: 0})) == "page 0 of partition 1, and pages has no such partition"
+    log.ends[1] = 1
+    assert beyond({1: 0}, ends.after({1: 0})) is None
+    assert log.questions == [[0], [0, 1]]
 
 
 def test_a_worker_never_asks_for_its_own_claims() -> None:

@@ -46,12 +46,15 @@ class Following:
 
     def __init__(self, start: ReplayPoint = START, world: World | None = None) -> None:
         self.world = world or World(partitions=1, shards=2)
+        self.world.partitions = 4
         for partition in range(4):
             self.world.topics[PAGES, partition].end = 10**6  # claims are of pages that are there
         self.observer = Listener()
         log = MemoryLog(self.world, "w")
         self.now = 0.0
-        self.follower = Follower(log, policy(), start, self.observer, Ends(log.all_bounds), lambda: self.now)
+        self.follower = Follower(
+            log, policy(), start, self.observer, Ends(log.all_bounds, log.has_partition), lambda: self.now
+        )
         self.told = Told()
         self.follower.join(self.told)
 

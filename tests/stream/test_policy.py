@@ -56,7 +56,7 @@ def test_a_note_comes_back_from_its_metadata(note: Note) -> None:
     ],
 )
 def test_metadata_of_another_program_is_refused_and_the_setting_named(text: str) -> None:
-    with pytest.raises(Refused, match=r"partition 3 of pages carries .*setting kafka\.group"):
+    with pytest.raises(Refused, match=r"partition 3 of pages carries .*`python -m worker repair`"):
         Note.from_metadata(text, "partition 3 of pages")
 
 

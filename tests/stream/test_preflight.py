@@ -23,9 +23,9 @@ from tests.columns import batch_of
 from tests.simulation.schedule import SCHEME
 from tests.stream.script import COMMIT, FLUSH, Page, Stage, batch, claim, policy, write
 from worker.fingerprint.scheme import Scheme
-from worker.stream.kafka.topic_admin import MISSING, PARTITIONS, Difference
+from worker.stream.kafka.topic_admin import MISSING, MORE_PARTITIONS, PARTITIONS, Difference
 from worker.stream.policy import SCHEME_HEADER, Policy
-from worker.stream.preflight import check_scheme, check_topics, limits
+from worker.stream.preflight import check_scheme, check_topics, harmless_to_copy, limits, page_partitions
 
 OTHER = Scheme.of({"near.k": 2, "shards": 2})
 GONE = Difference("dedup.pages", MISSING, "8 partitions", None)
@@ -87,6 +87,32 @@ def test_what_is_the_operators_own_is_only_told(what: str, caplog: pytest.LogCap
     (record,) = caplog.records
     assert f"dedup.pages: {what} should be 1, is 2" in record.getMessage()
     assert "--alter-config" in record.getMessage()
+
+
+def test_partitions_of_pages_that_the_setting_leaves_out_are_only_told_with_the_way_to_claim_them(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    more = Difference("dedup.pages", MORE_PARTITIONS, "8", "12", "Set it to 12.")
+    check_topics([more])
+    (record,) = caplog.records
+    assert record.getMessage() == "dedup.pages: has 12 partitions, and topics.partitions is 8. Set it to 12."
+    assert page_partitions(8, [more]) == range(12)
+    assert page_partitions(8, []) == range(8)
+
+
+@pytest.mark.parametrize(
+    ("difference", "harmless"),
+    [
+        (Difference("dedup.fingerprints", PARTITIONS, "1", "2"), True),
+        (Difference("dedup.index", PARTITIONS, "8", "12"), True),
+        (Difference("dedup.index", PARTITIONS, "8", "4"), False),
+        (Difference("dedup.index", "cleanup.policy", "compact", "delete"), False),
+    ],
+)
+def test_an_index_is_copied_although_somebody_gave_it_or_the_logs_more_partitions(
+    difference: Difference, harmless: bool
+) -> None:
+    assert harmless_to_copy(difference) is harmless
 
 
 def test_a_missing_topic_comes_before_a_wrong_one() -> None:

@@ -18,10 +18,16 @@ LIVES = [(ShardState, SHARD_MOVES), (PartitionState, PARTITION_MOVES)]
 
 @pytest.mark.parametrize(("kind", "moves"), LIVES)
 def test_a_life_runs_forward_one_part_after_the_other(kind: type[Enum], moves: Mapping[Any, Any]) -> None:
-    *parts, lost = kind
+    *parts, lost = (state for state in kind if state is not PartitionState.UNCLAIMED)
     assert moves[lost] == frozenset()
     for number, now in enumerate(parts):
-        assert moves[now] == {lost, *parts[number + 1 : number + 2]}
+        assert moves[now] - {PartitionState.UNCLAIMED} == {lost, *parts[number + 1 : number + 2]}
+
+
+def test_a_partition_that_is_not_claimed_never_was_and_never_will_be() -> None:
+    leads_there = [now for now, to in PARTITION_MOVES.items() if PartitionState.UNCLAIMED in to]
+    assert leads_there == [PartitionState.LOCATING]
+    assert PARTITION_MOVES[PartitionState.UNCLAIMED] == {PartitionState.LOST}
 
 
 @pytest.mark.parametrize(("kind", "moves"), LIVES)

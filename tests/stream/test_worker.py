@@ -247,6 +247,35 @@ def test_pages_that_come_before_their_partition_is_ready_are_not_taken() -> None
     assert stage.verdicts() == VERDICTS[:2]
 
 
+@pytest.mark.parametrize("change", [CRASH, REBALANCE, TAKE_OVER])
+def test_a_partition_beyond_the_setting_waits_for_a_worker_that_claims_it_and_the_others_go_on(change: Event) -> None:
+    stage = Stage().play(A, COMMIT)
+    stage.policy = replace(stage.policy, partitions=1)
+    stage.play(CRASH)
+    stage.world.partitions = 2
+    stage.play(change, B._replace(partition=1), C, ANSWER)
+    for _ in range(2):
+        stage.worker.commit()
+        stage.world.settle_down()
+    assert stage.verdicts() == ["http://a/ unique", "http://c/ unique"]
+    assert stage.worker.partitions[1].state is PartitionState.UNCLAIMED
+    assert stage.worker.drained
+
+    stage.policy = replace(stage.policy, partitions=2)
+    stage.world.outputs = 2
+    stage.play(change, FLUSH, A_AGAIN._replace(partition=1), COMMIT)
+    assert stage.verdicts() == ["http://a/ unique", "http://c/ unique", *VERDICTS[1::2]]
+    stage.check()
+
+
+def test_partitions_of_the_index_that_are_no_shards_are_taken_by_nobody() -> None:
+    stage = Stage().play(A, COMMIT)
+    stage.assign(dict.fromkeys(range(3), "w1"), INDEX)
+    stage.play(B, C, COMMIT)
+    assert stage.worker.shards.keys() == {0, 1}
+    assert stage.verdicts() == VERDICTS[:3]
+
+
 # one step at a time
 
 

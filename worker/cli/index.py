@@ -25,7 +25,7 @@ from worker.operations.copy_index import copy, covered, drained, kept, lines, re
 from worker.operations.inspect import ShardReport, inspect
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.topic_admin import compare_topics, create_topics
-from worker.stream.preflight import check_topics
+from worker.stream.preflight import check_topics, harmless_to_copy, page_partitions
 from worker.terminal import aligned
 
 if TYPE_CHECKING:
@@ -120,9 +120,11 @@ def _copy(arguments: argparse.Namespace, settings: Settings) -> int:
     if after.topics.generation == settings.topics.generation:
         raise UsageError("--to names the generation that is copied: take another name")
     options = client_options(settings.kafka)
-    check_topics(compare_topics(options, specs(settings)))
+    differences = compare_topics(options, specs(settings))
+    check_topics([difference for difference in differences if not harmless_to_copy(difference)])
+    partitions = page_partitions(settings.topics.partitions, differences)
     with cluster(settings) as source:
-        found = drained(source, settings.topics.generation, rules_of(settings), range(settings.topics.partitions))
+        found = drained(source, settings.topics.generation, rules_of(settings), partitions)
         create_topics(options, specs(after), after.topics.replication_factor)
         check_topics(compare_topics(options, specs(after)))
         with cluster(after) as target:
@@ -170,9 +172,10 @@ def _seed_state(folder: Path, settings: Settings) -> int:
     rules = policy(settings, parts.scheme(settings, made), secrets.token_bytes(8))
     options = client_options(settings.kafka)
     create_topics(options, specs(settings), settings.topics.replication_factor)
-    check_topics(compare_topics(options, specs(settings)))
+    differences = compare_topics(options, specs(settings))
+    check_topics(differences)
     with cluster(settings) as target:
-        found = kept(blocks, target, rules, range(settings.topics.partitions))
+        found = kept(blocks, target, rules, page_partitions(settings.topics.partitions, differences))
         refuse_used(target, name, rules)
         result = seed(target, name, found, rules, partial(secrets.token_bytes, 16))
     print("\n".join(lines(result, [])))

@@ -18,7 +18,7 @@ from worker.operations.repair import PartitionPlace, Plan, Survey, barrier, carr
 from worker.operations.skip import Spot, skip
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.topic_admin import compare_topics
-from worker.stream.preflight import check_topics
+from worker.stream.preflight import check_topics, page_partitions
 
 if TYPE_CHECKING:
     from worker.config import Settings
@@ -60,17 +60,19 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     topics = settings.topics
     print(looked_at(settings), flush=True)
     options = client_options(settings.kafka)
-    check_topics(compare_topics(options, specs(settings)))
+    differences = compare_topics(options, specs(settings))
+    check_topics(differences)
+    partitions = page_partitions(topics.partitions, differences)
     rules = policy(settings, parts.scheme(settings, parts.recipe(settings)), secrets.token_bytes(8))
-    if outside := [str(asked) for asked in arguments.skip if asked.partition >= topics.partitions]:
-        raise UsageError(f"{PAGES} has {topics.partitions} partitions, so there is no page {outside[0]}")
+    if outside := [str(asked) for asked in arguments.skip if asked.partition not in partitions]:
+        raise UsageError(f"{PAGES} has {len(partitions)} partitions, so there is no page {outside[0]}")
     with cluster(settings) as broker:
-        refuse_superseded(broker, topics.generation, range(topics.partitions), rules)
+        refuse_superseded(broker, topics.generation, partitions, rules)
         if arguments.skip:
             for skipped in skip(broker, arguments.skip, rules):
                 print(f"skipped {skipped}: start the workers, which write its dead letter")
             return 0
-        surveyed = survey(broker, rules, range(topics.partitions))
+        surveyed = survey(broker, rules, partitions)
         planned = plan(surveyed, rules)
         print("\n".join(places(surveyed)))
         barred = barrier(broker, surveyed, rules)

@@ -20,7 +20,7 @@ from worker.results.generations_compared import GenerationsCompared
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.output_reader import Output, read_outputs
 from worker.stream.kafka.topic_admin import compare_topics
-from worker.stream.preflight import check_topics
+from worker.stream.preflight import check_topics, page_partitions
 
 if TYPE_CHECKING:
     from worker.config import Settings
@@ -58,12 +58,13 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     settings = load()
     if arguments.diff is not None:
         return _compare(arguments.old, settings, arguments.diff)
-    check_topics(compare_topics(client_options(settings.kafka), specs(settings)))
+    differences = compare_topics(client_options(settings.kafka), specs(settings))
+    check_topics(differences)
     before = in_generation(settings, arguments.old)
     with cluster(before) as there, cluster(settings) as here:
         old = Generation(before.topics.generation, there)
         new = Generation(settings.topics.generation, here)
-        passings = plan_switch(old, new, range(settings.topics.partitions))
+        passings = plan_switch(old, new, page_partitions(settings.topics.partitions, differences))
         print("\n".join(borders(passings)))
         switch(old, new, passings)
     print(f"{new.shown} writes from there on: start its workers with an output.mode other than count")

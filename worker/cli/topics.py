@@ -14,9 +14,8 @@ from worker.operations.switch import Generation, refuse_running
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.topic_admin import (
     MISSING,
-    PARTITIONS,
     Difference,
-    alter_configs,
+    alter_topics,
     compare_topics,
     create_topics,
     delete_topics,
@@ -35,8 +34,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = (
         "create: makes the topics that are missing; says where those that exist differ from the settings (exit code "
-        "1) and leaves them as they are. check: only compares. delete: removes the index, the logs and the outputs of "
-        "one generation and its consumer groups, for ever; never pages and jobs."
+        "1) and leaves them as they are without --alter-config. check: only compares. delete: removes the index, the "
+        "logs and the outputs of one generation and its consumer groups, for ever; never pages and jobs."
     )
     parser.add_argument("action", choices=(CREATE, CHECK, DELETE), help="what to do")
     parser.add_argument(
@@ -47,7 +46,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--alter-config",
         action="store_true",
-        help="with create: also give existing topics the wanted settings (retention, sizes, cleanup); never partitions",
+        help="with create: also give existing topics the wanted settings (retention, sizes, cleanup), and pages and "
+        "outputs the partitions that they lack, for good; never the logs and the index",
     )
 
 
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         created = create_topics(options, wanted, settings.topics.replication_factor)
     differences = compare_topics(options, wanted)
     if differences and arguments.action == CREATE and arguments.alter_config:
-        altered = alter_configs(options, differences)
+        altered = alter_topics(options, differences)
         differences = compare_topics(options, wanted)
     print(table(wanted, differences, created=created, altered={difference.topic for difference in altered}))
     if differences:
@@ -117,7 +117,7 @@ def next_moves(differences: Sequence[Difference]) -> Iterator[str]:
     """What to do about the differences, a sentence for each kind."""
     if any(difference.what == MISSING for difference in differences):
         yield "To make the missing topics: python -m worker topics create"
-    if any(difference.what not in (MISSING, PARTITIONS) for difference in differences):
+    if any(difference.what != MISSING and not difference.move for difference in differences):
         yield "To set what differs: python -m worker topics create --alter-config"
     yield from dict.fromkeys(difference.move for difference in differences if difference.move)
 

@@ -35,8 +35,9 @@ class TopicSettings(Section):
     )
     partitions: int = setting(
         8,
-        "Partitions of pages and of the three outputs: the largest number of workers that can share the pages. Cannot "
-        "be changed for topics that exist. Change it before the first page if more workers are to share the pages.",
+        "Partitions of pages and of the three outputs: the largest number of workers that can share the pages. It can "
+        "be raised while workers run (`topics create --alter-config`), never lowered. Change it if more workers are to "
+        "share the pages.",
         ge=1,
         le=1000,
     )

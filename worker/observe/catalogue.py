@@ -355,7 +355,8 @@ SHARD_ROLE: Final = _gauge(
 PARTITION_STATE: Final = _gauge(
     "dedup_partition_state",
     "truth value",
-    "1 for the state in which an owned partition of pages is, 0 for the others: locating, replaying, claiming.",
+    "1 for the state in which an owned partition of pages is, 0 for the others: locating, replaying, claiming, and "
+    "unclaimed for one beyond topics.partitions, whose pages wait.",
     "partition",
     "state",
 )

@@ -28,6 +28,13 @@ class EventLog(Observer):
     def partition_state(self, partition: int, state: PartitionState) -> None:
         about = {"event": "partition", "partition": partition, "state": state.value}
         _log.info("pages partition %d: %s", partition, state.value, extra=about)
+        if state is PartitionState.UNCLAIMED:
+            _log.warning(
+                "partition %d of pages lies beyond topics.partitions, so its pages wait: run `python -m worker topics "
+                "check`, which says what to set and how to go on",
+                partition,
+                extra=about,
+            )
 
     def restored(self, shard: int, entries: int, blocks: int, damaged: int) -> None:
         about = {"event": "restored", "shard": shard, "entries": entries, "blocks": blocks, "damaged": damaged}

@@ -185,7 +185,7 @@ def missing_for_readiness(worker: Worker) -> list[str]:
     missing += [
         f"partition {partition.number} is {partition.state.value}"
         for partition in worker.partitions.values()
-        if partition.state is not PartitionState.CLAIMING
+        if partition.state not in (PartitionState.CLAIMING, PartitionState.UNCLAIMED)
     ]
     return missing
 

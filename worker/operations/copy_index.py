@@ -37,7 +37,7 @@ from worker.index.blocks import Cover, Header, cover, pack
 from worker.index.entries import Entries, Survivor
 from worker.operations.inspect import read_shard
 from worker.operations.repair import NEVER_THERE, Place, State
-from worker.operations.switch import Generation, consumed, refuse_running
+from worker.operations.switch import Generation, consumed, consumed_offset, refuse_running
 from worker.stream.barrier import barriers, outside, refuse_poisoned
 from worker.stream.log import Committed, Readable, Record, read_to_end
 from worker.stream.policy import COPIED, NOTHING, SCHEME_HEADER, Note, Policy, ReplayPoint, other_scheme
@@ -73,7 +73,7 @@ class Copied:
 
 
 def drained(source: Place, name: str, policy: Policy, partitions: Iterable[int]) -> Drained:
-    """Step 1; reads all blocks and holds them.
+    """Step 1; reads all blocks and holds them. ``partitions`` are all that ``pages`` has.
 
     Raises:
         Refused: workers are running, something is undecided or uncommitted, or a block is missing; what to do is said.
@@ -95,11 +95,12 @@ def drained(source: Place, name: str, policy: Policy, partitions: Iterable[int])
     state = states[0]
     if (reach := check_reach(logs_of(source), state.point)) is not Reach.FINE:
         raise Refused(f"what follows batch {state.to} is {reach.value}: run `python -m worker repair` first")
-    pages = {partition: source.bounds(PAGES, partition).end for partition in partitions}
-    refuse_poisoned({partition: state.knows(partition) for partition in pages}, pages, f"blocks of {generation.shown}")
+    pages = {partition: source.bounds(PAGES, partition) for partition in partitions}
+    pages_end = {partition: bounds.end for partition, bounds in pages.items()}
+    refuse_poisoned(state.claimed_up_to, pages_end, f"blocks of {generation.shown}")
     if (undecided := _next_batch(source, state.to + 1, policy)) is not None:
         raise Refused(f"batch {undecided} of {generation.shown} is in no block yet: {_IN_ORDER}")
-    offsets = {partition: consumed(generation, partition) for partition in partitions}
+    offsets = {number: _consumed(generation, number, begin, state, policy) for number, (begin, _) in pages.items()}
     for partition, (committed, _) in offsets.items():
         if state.knows(partition) >= committed.offset:
             raise Refused(
@@ -107,6 +108,15 @@ def drained(source: Place, name: str, policy: Policy, partitions: Iterable[int])
                 f"and not committed: {_IN_ORDER}"
             )
     return Drained(state, covers, offsets)
+
+
+def _consumed(
+    generation: Generation, partition: int, begin: int, state: State, policy: Policy
+) -> tuple[Committed, Note]:
+    """The consumed offset; where a partition is new, so that nothing of it was ever claimed, its ``begin``."""
+    if state.knows(partition) < 0 and consumed_offset(generation.groups, partition) is None:
+        return Committed(begin, ""), Note(state.point, NOTHING if policy.output == "count" else 0)
+    return consumed(generation, partition)
 
 
 def refuse_used(target: Place, name: str, policy: Policy) -> None:

@@ -27,9 +27,10 @@ state, but no shard has kept a survivor of those claims either. So they count as
 In both cases:
 
 5. Pages that passed their retention unread are left out.
-6. A consumed offset that is not there, or below pages that were claimed before it was written, is found again from the
-   outputs: brokers forget the offsets of a group that was away for long (``offsets.retention.minutes``, a week), and a
-   worker that finds none begins with the first page.
+6. A consumed offset that is not there, that another program has written, or below pages that were claimed before it was
+   written, is found again from the outputs: brokers forget the offsets of a group that was away for long
+   (``offsets.retention.minutes``, a week), and a worker that finds none begins with the first page. So it does, and
+   rightly, with a partition of which no page was ever claimed.
 
 A shard goes on by *bridges*: empty blocks in the holes of its cover. A bridge that ends at a state has that state's
 header. A bridge that ends where an intact block begins, at a batch whose state nobody knows, must never be where a
@@ -47,8 +48,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from crawler_plugin.wire.errors import Refused
-from crawler_plugin.wire.messages import Block, Headers, encode
+from crawler_plugin.wire.errors import Refused, UnreadableRecord
+from crawler_plugin.wire.messages import Batch, Block, Headers, decode, encode
 from crawler_plugin.wire.topics import FINGERPRINTS, INDEX, PAGES
 from worker.index.blocks import NO_BATCH, Header, cover, pack
 from worker.index.entries import Entries
@@ -58,6 +59,7 @@ from worker.stream.barrier import NEW_PREFIX, Barrier, barriers, outside, refuse
 from worker.stream.log import Bounds, Committed, Readable, read_to_end
 from worker.stream.policy import BRIDGE_HEADER, NOTHING, SCHEME_HEADER, Note, Policy, ReplayPoint, other_scheme
 from worker.stream.replay import Logs, Reach, check_reach, logs_of
+from worker.verdict.claims import Claims
 from worker.verdict.clock import NO_WATERMARK
 
 NEVER_THERE: Final = 2**62
@@ -192,8 +194,13 @@ def survey(place: Place, policy: Policy, partitions: Iterable[int]) -> Survey:
         _collect(found.blocks, states)
         shards.append(_shard_place(found, logs))
     ascending = tuple(states[to] for to in sorted(states))
+    consumed = {number: consumed_offset(place, number) for number in partitions}
+    begun = _begun(place, ascending, policy) if None in consumed.values() else frozenset()
     return Survey(
-        logs, ascending, tuple(shards), tuple(_partition_place(place, n, logs, ascending) for n in partitions)
+        logs,
+        ascending,
+        tuple(shards),
+        tuple(_partition_place(place, each, logs, ascending, begun=each[0] in begun) for each in consumed.items()),
     )
 
 
@@ -209,8 +216,8 @@ def refuse_superseded(place: Groups, name: str, partitions: Iterable[int], polic
     for number in partitions if policy.output != "count" else ():
         if (found := consumed_offset(place, number)) is None:
             continue
-        note = Note.from_metadata(found.metadata, f"partition {number} of {PAGES}")
-        if note.successor is not None:
+        note = _note(number, found)
+        if note is not None and note.successor is not None:
             raise Refused(
                 f"topics.generation={name!r} has given the outputs to topics.generation={note.successor!r}, so a "
                 "repair here would help nobody: run the same command with "
@@ -237,8 +244,7 @@ def plan(survey: Survey, policy: Policy) -> Plan:
     _refuse_topics_made_anew(survey)
     ends = {partition.partition: partition.pages.end for partition in survey.partitions}
     for state in survey.states:
-        known = {number: offset for number, offset in state.claimed_up_to.items() if number in ends}
-        refuse_poisoned(known, ends, f"blocks on {INDEX} that end at batch {state.to}")
+        refuse_poisoned(state.claimed_up_to, ends, f"blocks on {INDEX} that end at batch {state.to}")
     gone = [shard for shard in survey.shards if shard.reach is Reach.GONE]
     if gone and not survey.readable:
         return _annul(survey, policy)
@@ -300,18 +306,47 @@ def _shard_place(found: ShardTopic, logs: Logs) -> ShardPlace:
     return ShardPlace(found.shard, point, check_reach(logs, point), covered.floor, covered.damaged)
 
 
-def _partition_place(place: Place, number: int, logs: Logs, states: Sequence[State]) -> PartitionPlace:
-    committed = consumed_offset(place, number)
+def _begun(place: Place, states: Sequence[State], policy: Policy) -> frozenset[int]:
+    """The partitions of which anything was ever claimed, as far as blocks know, and the log after the last of them."""
+    found = {number for state in states for number in state.claimed_up_to}
+    begin, end = place.bounds(FINGERPRINTS, 0)
+    begin = max(begin, states[-1].to + 1) if states else begin
+    if begin < end:
+        for record in read_to_end(place.reader(FINGERPRINTS, 0, begin), end):
+            found.update(highest_claims(record.value, policy))
+    return frozenset(found)
+
+
+def highest_claims(value: bytes | None, policy: Policy) -> Mapping[int, int]:
+    """By partition, the highest page that a record of ``fingerprints`` claims; none for what workers pass over."""
+    try:
+        batch = decode(Batch, value)
+        return Claims.of_batch(batch).highest if batch.scheme == policy.scheme else {}
+    except (UnreadableRecord, Refused):
+        return {}
+
+
+def _note(number: int, committed: Committed) -> Note | None:
+    """What stands beside a consumed offset; None if another program has written it."""
+    try:
+        return Note.from_metadata(committed.metadata, f"partition {number} of {PAGES}")
+    except Refused:
+        return None
+
+
+def _partition_place(
+    place: Place, consumed: tuple[int, Committed | None], logs: Logs, states: Sequence[State], *, begun: bool
+) -> PartitionPlace:
+    number, committed = consumed
     pages = place.bounds(PAGES, number)
-    told = [state for state in states if state is not BEGINNING]
-    if committed is not None:
-        point = Note.from_metadata(committed.metadata, f"partition {number} of {PAGES}").point
-        right = all(state.knows(number) < committed.offset for state in told if state.to < point.batch)
-        if right and (told or place.committed_up_to(number) < committed.offset):
-            return PartitionPlace(number, committed, committed.offset, point, check_reach(logs, point), pages)
-    if committed is None and logs.fingerprints.end == 0:
-        return PartitionPlace(number, None, pages.begin, None, Reach.FINE, pages)  # the crawl has not begun
     last = place.committed_up_to(number)
+    if committed is None and not begun and last < 0:
+        return PartitionPlace(number, None, pages.begin, None, Reach.FINE, pages)  # no page of it was ever claimed
+    if committed is not None and (note := _note(number, committed)) is not None:
+        told = [state for state in states if state is not BEGINNING and state.to < note.point.batch]
+        if all(known < committed.offset for known in (last, *(state.knows(number) for state in told))):
+            reach = check_reach(logs, note.point)
+            return PartitionPlace(number, committed, committed.offset, note.point, reach, pages)
     offset = last + 1 if last >= 0 else pages.begin
     return PartitionPlace(number, None, offset, None, Reach.GONE, pages)
 

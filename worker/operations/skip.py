@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from crawler_plugin.wire.errors import Refused, UnreadableRecord, UsageError
-from crawler_plugin.wire.messages import Batch, Claim, decode, encode
+from crawler_plugin.wire.errors import Refused, UsageError
+from crawler_plugin.wire.messages import Claim, encode
 from crawler_plugin.wire.topics import FINGERPRINTS, PAGES
-from worker.operations.repair import Place, refuse_workers
+from worker.operations.repair import Place, highest_claims, refuse_workers
 from worker.operations.switch import consumed_offset
 from worker.stream.log import read_to_end
 from worker.stream.partition.owned import SKIPPED
@@ -83,17 +83,8 @@ def highest_claim(place: Place, partition: int, policy: Policy) -> int:
     highest = committed.offset - 1
     begin, end = place.bounds(FINGERPRINTS, 0)
     for record in read_to_end(place.reader(FINGERPRINTS, 0, max(begin, point.batch)), end):
-        highest = max([highest, *_claimed(record.value, partition, policy)])
+        highest = max(highest, highest_claims(record.value, policy).get(partition, -1))
     return highest
-
-
-def _claimed(value: bytes | None, partition: int, policy: Policy) -> list[int]:
-    try:
-        batch = decode(Batch, value)
-        claims = Claims.of_batch(batch)
-    except UnreadableRecord:
-        return []  # passed over by workers, too
-    return [claims.highest[partition]] if batch.scheme == policy.scheme and partition in claims.highest else []
 
 
 def _refuse_other(place: Place, spot: Spot, highest: int) -> None:

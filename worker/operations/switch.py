@@ -116,8 +116,9 @@ def consumed(generation: Generation, partition: int) -> tuple[Committed, Note]:
     found = consumed_offset(generation.groups, partition)
     if found is None:
         raise Refused(
-            f"{generation.shown} has no consumed offset for partition {partition} of {PAGES}: start its workers, wait "
-            "until they own all partitions, stop them with SIGTERM, and run the same command again"
+            f"{generation.shown} has no consumed offset for partition {partition} of {PAGES}: start its workers with a "
+            f"topics.partitions of {partition + 1} or more, wait until they own all partitions, stop them with "
+            "SIGTERM, and run the same command again"
         )
     return found, Note.from_metadata(found.metadata, f"partition {partition} of {PAGES} in {generation.shown}")
 

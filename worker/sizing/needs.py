@@ -23,7 +23,7 @@ PEAK: Final = 3.0
 LOAD: Final = 0.7
 """Share of a core that is planned for; the rest of it is for catching up after a restart."""
 FEWEST: Final = 8
-"""Partitions and shards, the settings' defaults: they cannot be changed later, and cost next to nothing."""
+"""Partitions and shards, the settings' defaults: to change them takes some steps, to have them next to nothing."""
 WORKERS_TO_COME: Final = 4.0
 """Times as many partitions and shards as workers are planned, so that the crawl can grow."""
 

@@ -3,7 +3,8 @@
 A claim is of a page that was read. So ``pages`` ends beyond that page, if the end is asked for *after* the claim was
 read; a claim at or beyond that end is forged, or the topic was made anew. If it were taken for true, all pages up to
 there would be void, for ever and in every worker. Whether it is refused may depend on when one looks, since ``pages``
-grows. No verdict depends on that: a batch is decided by workers that all found its claims possible, or by none.
+grows, in partitions, too. No verdict depends on that: a batch is decided by workers that all found its claims possible,
+or by none.
 
 Every worker decides, commits and writes what lies before such a record, and ends. All then stand at the same place, and
 the index can be copied from there (``worker.operations.copy_index``).
@@ -56,11 +57,14 @@ class Ends:
 
     For a claim of a page that this worker has read, or of one before an end that it knows, the broker is not asked. For
     pages that have just come and that others claim, it is asked once for all partitions that were ever asked for: the
-    answer serves the next batches, too.
+    answer serves the next batches, too. ``has`` is asked only of a partition that was never heard of before.
     """
 
-    def __init__(self, ask: Callable[[Sequence[tuple[str, int]]], Iterable[Bounds]]) -> None:
+    def __init__(
+        self, ask: Callable[[Sequence[tuple[str, int]]], Iterable[Bounds]], has: Callable[[str, int], bool]
+    ) -> None:
         self._ask = ask
+        self._has = has
         self._known: dict[int, int] = {}
         self._asked: set[int] = set()
 
@@ -70,14 +74,15 @@ class Ends:
             self._known[partition] = offset + 1
 
     def after(self, claimed: Mapping[int, int]) -> Mapping[int, int]:
-        """Ends of at least these partitions. The broker is asked unless all these offsets are known to lie before them.
+        """Ends of at least those of these partitions that ``pages`` has. The broker is asked unless all these offsets
+        are known to lie before them.
 
         Raises:
             Unavailable: the broker does not say.
         """
         unknown = [number for number, offset in claimed.items() if offset >= self._known.get(number, 0)]
         if unknown:
-            self._asked.update(unknown)
+            self._asked.update(number for number in unknown if number in self._known or self._has(PAGES, number))
             numbers = sorted(self._asked)
             found = self._ask([(PAGES, number) for number in numbers])
             self._known.update(zip(numbers, (bounds.end for bounds in found), strict=True))
@@ -89,35 +94,33 @@ def unreadable(record: Record, refusal: Refused) -> Barrier:
     return Barrier(record.offset, f"cannot be read: {refusal}; or, if you have no such program, go on as follows")
 
 
-def impossible(claims: Claims, partitions: int) -> str | None:
+def impossible(claims: Claims) -> str | None:
     """Why no worker can have written these, whatever ``pages`` holds; None if one can."""
     partition, offset = claims.partition, claims.offset
-    foreign = (partition < 0) | (partition >= partitions)
-    unsound = (offset < 0) | (claims.clock < -_LARGEST) | (claims.clock > _LARGEST)
-    odd = np.flatnonzero(foreign | unsound)
+    odd = np.flatnonzero((partition < 0) | (offset < 0) | (claims.clock < -_LARGEST) | (claims.clock > _LARGEST))
     if not len(odd):
         return None
     place = int(odd[0])
-    if foreign[place]:
-        return f"claims a page of partition {partition[place]}, and {PAGES} has {partitions}"
     return f"claims page {offset[place]} of partition {partition[place]} with values that no worker writes"
 
 
 def beyond(claimed: Mapping[int, int], ends: Mapping[int, int]) -> str | None:
     """Tell of a claim at or beyond its partition's end, if any; ``ends`` were asked for after the claims were read."""
     for partition, offset in claimed.items():
+        if partition not in ends:
+            return f"page {offset} of partition {partition}, and {PAGES} has no such partition"
         if offset >= ends[partition]:
             return f"page {offset} of partition {partition}, but {PAGES} ends there at {ends[partition]}"
     return None
 
 
-def impossible_or_beyond(writer: bytes, claims: Claims, policy: Policy, ends: Ends) -> str | None:
+def impossible_or_beyond(writer: bytes, claims: Claims, ends: Ends) -> str | None:
     """Why these claims of a writer must not be decided; None if they may be.
 
     Raises:
         Unavailable: the broker does not say where ``pages`` ends.
     """
-    why = impossible(claims, policy.partitions)
+    why = impossible(claims)
     if why is None:
         found = beyond(claims.highest, ends.after(claims.highest))
         why = None if found is None else f"claims {found}: {_NOBODY}"
@@ -139,7 +142,7 @@ def refuse_poisoned(claimed: Mapping[int, int], ends: Mapping[int, int], who: st
 
 def outside(place: Readable) -> Ends:
     """The ends of ``pages`` for a command that is no worker; it asks for one partition after the other."""
-    return Ends(lambda places: [place.bounds(topic, number) for topic, number in places])
+    return Ends(lambda places: [place.bounds(topic, number) for topic, number in places], place.has_partition)
 
 
 def barriers(ends: Ends, records: Iterable[Record], policy: Policy) -> Iterator[Barrier]:
@@ -158,5 +161,5 @@ def barriers(ends: Ends, records: Iterable[Record], policy: Policy) -> Iterator[
             claims = Claims.of_batch(batch)
         except UnreadableRecord:
             continue
-        if (why := impossible_or_beyond(batch.writer, claims, policy, ends)) is not None:
+        if (why := impossible_or_beyond(batch.writer, claims, ends)) is not None:
             yield Barrier(record.offset, why)

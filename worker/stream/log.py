@@ -312,6 +312,12 @@ class Readable(Protocol):
     def bounds(self, topic: str, partition: int) -> Bounds:
         """Begin and end as of now."""
 
+    @abstractmethod
+    def has_partition(self, topic: str, partition: int) -> bool:
+        """Whether the topic has this partition as of now, which never changes back; waits for brokers that have not
+        heard of a new one yet.
+        """
+
 
 class Log(Readable, ABC):
     """All that the worker's step asks of Kafka. Topics are named as in ``crawler_plugin.wire.topics``, no prefix."""

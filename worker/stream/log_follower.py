@@ -222,7 +222,7 @@ class Follower:
     def _checked(self, read: Pending | Barrier) -> Pending | Barrier:
         if isinstance(read, Barrier):
             return read
-        why = impossible_or_beyond(read.writer, read.claims, self.policy, self.ends)
+        why = impossible_or_beyond(read.writer, read.claims, self.ends)
         return read if why is None else Barrier(read.offset, why)
 
     def _take_batch(self, record: Record) -> None:

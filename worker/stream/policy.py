@@ -48,7 +48,8 @@ class Policy:
     near: ScopedNear = field(compare=False)
     writer: bytes
     partitions: int = 1 << 31
-    """Of ``pages``."""
+    """Pages of partitions from this number on are not claimed. What others claim of them is decided like all else: no
+    verdict, and nothing that a block says, depends on this number."""
     generation: str = ""
     """``topics.generation``: of several that judge the same pages, each has sums of its own."""
     ttl: int | None = None
@@ -150,7 +151,8 @@ class Note(NamedTuple):
         if found is None:
             raise Refused(
                 f"the consumed offset of {where} carries {text[:80]!r}, which this program did not write. Another "
-                "program commits in this group: give the workers a group of their own (setting kafka.group)"
+                "program commits in this group, or its offsets were reset: stop that program and all workers, and run "
+                "`python -m worker repair`, which finds the offset again from the outputs"
             )
         written_from = NOTHING if found["counted"] else int(found["written_from"] or 0)
         return cls(ReplayPoint(int(found["batch"]), int(found["answers_offset"])), written_from, found["successor"])

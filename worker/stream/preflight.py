@@ -18,7 +18,7 @@ from crawler_plugin.wire.topics import (
     OF_CRAWLS,
     TopicSpec,
 )
-from worker.stream.kafka.topic_admin import MISSING, PARTITIONS, Difference
+from worker.stream.kafka.topic_admin import MISSING, MORE_PARTITIONS, PARTITIONS, Difference
 from worker.stream.log import Log, NotYet, read_to_end
 from worker.stream.partition.record_sizes import LEAST_BYTES
 from worker.stream.policy import COPIED, Policy, other_scheme
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 def check_topics(differences: Sequence[Difference]) -> None:
-    """Judge what ``topic_admin.compare_topics`` found.
+    """Judge what ``topic_admin.compare_topics`` found. Partitions of ``pages`` that the setting leaves out only wait.
 
     Raises:
         Unavailable: a topic is missing.
@@ -46,7 +46,21 @@ def check_topics(differences: Sequence[Difference]) -> None:
             f"{'; '.join(map(str, vital))}. Verdicts would not be exact, or be gone too early. {'. '.join(moves)}"
         )
     for difference in differences:
-        _log.warning("%s; `python -m worker topics create --alter-config` sets it", difference)
+        if difference.move:
+            _log.warning("%s. %s", difference, difference.move)
+        else:
+            _log.warning("%s; `python -m worker topics create --alter-config` sets it", difference)
+
+
+def harmless_to_copy(difference: Difference) -> bool:
+    """Whether it is that somebody gave a log or the index more partitions: those that are read are what they were."""
+    return difference.what == PARTITIONS and int(difference.found or 0) > int(difference.wanted)
+
+
+def page_partitions(setting: int, differences: Sequence[Difference]) -> range:
+    """All partitions that ``pages`` has, those included that ``topics.partitions`` leaves out."""
+    more = (int(found.found or 0) for found in differences if found.what == MORE_PARTITIONS)
+    return range(max(setting, *more, 0))
 
 
 class TopicLimits(NamedTuple):

@@ -29,6 +29,8 @@ class PartitionState(Enum):
     """Reads both logs from its replay point: decisions already given, claims already made."""
     CLAIMING = "claiming"
     """Claims what it consumes, commits what is decided."""
+    UNCLAIMED = "unclaimed"
+    """Beyond the partitions that this worker claims: its pages wait for one that claims more."""
     LOST = "lost"
     """Given to another worker, or taken up anew after a failed transaction; of no use any more."""
 
@@ -42,9 +44,10 @@ SHARD_MOVES: Final[Mapping[ShardState, frozenset[ShardState]]] = {
     ShardState.LOST: frozenset(),
 }
 PARTITION_MOVES: Final[Mapping[PartitionState, frozenset[PartitionState]]] = {
-    PartitionState.LOCATING: frozenset({PartitionState.REPLAYING, PartitionState.LOST}),
+    PartitionState.LOCATING: frozenset({PartitionState.REPLAYING, PartitionState.UNCLAIMED, PartitionState.LOST}),
     PartitionState.REPLAYING: frozenset({PartitionState.CLAIMING, PartitionState.LOST}),
     PartitionState.CLAIMING: frozenset({PartitionState.LOST}),
+    PartitionState.UNCLAIMED: frozenset({PartitionState.LOST}),
     PartitionState.LOST: frozenset(),
 }
 

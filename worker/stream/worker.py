@@ -82,7 +82,7 @@ class Worker:
         self.partitions: dict[int, OwnedPartition] = {}
         self.shards: dict[int, OwnedShard] = {}
         self.followers: list[Follower] = []
-        self.ends = Ends(self.log.all_bounds)
+        self.ends = Ends(self.log.all_bounds, self.log.has_partition)
         self.draining = False
         self.parted = False
         self._asked_at = 0.0
@@ -135,6 +135,8 @@ class Worker:
             elif number in self.shards:
                 self.shards[number].hold(None)
         for number, role in polled.gained:
+            if number >= self.policy.shards:
+                continue  # the topic has partitions that are no shards: nothing is, and nothing will be, in them
             if number not in self.shards:
                 self._take_shard(number)
             self.shards[number].hold(role)
@@ -201,6 +203,9 @@ class Worker:
     def _renew_partition(self, number: int) -> None:
         self._lose_partition(number)
         self.partitions[number] = OwnedPartition(number, self.observer, counts=self.policy.output == "count")
+        if number >= self.policy.partitions:
+            # The topic has grown. The outputs need not have: what is claimed could not be committed.
+            self.partitions[number].move(PartitionState.UNCLAIMED)
 
     def _lose_partition(self, number: int) -> None:
         partition = self.partitions.pop(number, None)
@@ -332,13 +337,18 @@ class Worker:
     def _end_at_a_barrier(self) -> None:
         """End the worker at a record that must not be decided, once all that it owns has come there.
 
-        What is decided is committed before: nobody else would do that later.
+        What is decided is committed before: nobody else would do that later. A partition that nobody had claimed before
+        begins where the logs end, so it may stand behind such a record: no more is decided there.
         """
-        barred = [follower.barred for follower in self.followers]
-        if not barred or barred[0] is None or None in barred or any(s.live is None for s in self.shards.values()):
+        barriers = [barrier for follower in self.followers if (barrier := follower.barred) is not None]
+        if not barriers or any(shard.live is None for shard in self.shards.values()):
             return
-        if all(p.state is PartitionState.CLAIMING and not p.decisions for p in self.partitions.values()):
-            raise barred[0].refusal()
+        first = min(barriers)
+        if any(follower.barred is None and follower.place.batch < first.offset for follower in self.followers):
+            return
+        settled = PartitionState.CLAIMING, PartitionState.UNCLAIMED
+        if all(p.state in settled and not p.decisions for p in self.partitions.values()):
+            raise first.refusal()
 
     def _needed(self, follower: Follower) -> bool:
         if any(subscriber is not self.claimer for subscriber in follower.subscribers):

@@ -10,10 +10,12 @@ import sys
 import threading
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from kafka import KafkaProducer
 from kafka.consumer.fetcher import ConsumerRecord
 from msgspec.structs import replace
 
@@ -22,8 +24,8 @@ from crawler_plugin.publishing.followed import MOST_EARLY, FollowedVerdicts
 from crawler_plugin.record import Origin
 from crawler_plugin.verdicts import ComingVerdict, Told
 from crawler_plugin.wire.outcomes import Verdict
-from crawler_plugin.wire.topics import VERDICTS
-from tests.cluster.cluster import Cluster
+from crawler_plugin.wire.topics import DEAD_LETTERS, VERDICTS, topic_specs
+from tests.cluster.cluster import Cluster, grow
 from tests.cluster.outside import read
 from tests.crawler_plugin.crawling import (
     DEADLINE_S,
@@ -39,6 +41,7 @@ from tests.crawler_plugin.crawling import (
 from tests.local.crawled import WORDS
 from tests.waiting import wait_for
 from tests.wire.test_outcomes import VERDICT as COPY
+from worker.stream.kafka.topic_admin import create_topics
 
 KEPT: Final = ("unique", "refetch")
 
@@ -244,6 +247,35 @@ def test_a_crawl_that_only_learns_hears_all_verdicts_of_its_job_and_keeps_none()
     only.take([verdict(1), verdict(2, job="8"), verdict(3)])
     assert learned == [(COPY.url, "duplicate")] * 2
     assert not only._early
+
+
+@pytest.mark.cluster
+def test_verdicts_in_a_partition_that_came_after_the_crawl_began_are_heard(broker: str, topic_prefix: str) -> None:
+    options: dict[str, Any] = {"bootstrap_servers": [broker]}
+    specs = [spec for spec in topic_specs(prefix=topic_prefix, partitions=1) if spec.topic in (VERDICTS, DEAD_LETTERS)]
+    create_topics(options, specs, 1)
+    learned: list[str] = []
+    followed = FollowedVerdicts(
+        options | {"metadata_max_age_ms": 200},
+        topic_prefix + VERDICTS,
+        topic_prefix + DEAD_LETTERS,
+        Origin({}, "news", "7"),
+        call=lambda function: function(),
+        hear=None,
+        learn=lambda url, verdict: learned.append(url),
+        complain=print,
+    )
+    followed.start()
+    followed.wait_until_placed()
+    grow(options, topic_prefix + VERDICTS, 2)
+    with closing(KafkaProducer(**options)) as producer:
+        for number in (0, 1):
+            record = replace(COPY, url=f"http://{number}.example/", job="7", spider="news", source=(number, 0))
+            place = {"partition": number, "headers": record.crawl_headers()}
+            producer.send(topic_prefix + VERDICTS, record.encode(), **place).get(timeout=30)
+    wait_for(lambda: len(learned) == 2, "the verdicts of both partitions")
+    followed.finish()
+    assert sorted(learned) == ["http://0.example/", "http://1.example/"]
 
 
 def test_verdicts_that_nobody_waits_for_take_bounded_memory(

@@ -12,6 +12,7 @@ from tests.simulation.mutations.generations import OF_COPYING, OF_SWITCHING
 from tests.simulation.mutations.holders import OF_HOLDERS
 from tests.simulation.mutations.mutation import Mutation
 from tests.simulation.mutations.odd_input import OF_ODD_INPUT
+from tests.simulation.mutations.partitions import OF_COPYING_PARTITIONS, OF_PARTITIONS
 from tests.simulation.mutations.protocol import MUTATIONS, OF_ACCURATE
 from tests.simulation.mutations.repairs import OF_REPAIRS
 from tests.simulation.mutations.snapshots import OF_SNAPSHOTS
@@ -21,10 +22,12 @@ from tests.simulation.plays import PLAYS
 PLAYED: Final[dict[str, tuple[Mutation, ...]]] = {
     "small": (*MUTATIONS, *OF_SNAPSHOTS, *OF_ODD_INPUT, *OF_CHANGES),
     "holders": OF_HOLDERS,
+    "growing": OF_PARTITIONS,
     "accurate": OF_ACCURATE,
     "titled": OF_TITLES,
     "succession": (*OF_COPYING, *OF_SWITCHING, *OF_BARRIERS),
     "titled-succession": OF_COPYING_TITLES,
+    "growing-succession": OF_COPYING_PARTITIONS,
     "gap": OF_REPAIRS,
 }
 """The play in which each mutation is looked for."""

@@ -75,7 +75,7 @@ def repair_lists_no_skipped_page(stack: ExitStack) -> None:
 
 
 @in_place_of(repair, "_partition_place")
-def forgotten_offset_is_the_first_page(honest: Any, place: Any, *rest: Any) -> Any:
+def forgotten_offset_is_the_first_page(honest: Any, place: Any, *rest: Any, begun: bool) -> Any:
     """The outputs are not asked where the group was: everything is committed a second time."""
 
     class Silent:
@@ -85,7 +85,7 @@ def forgotten_offset_is_the_first_page(honest: Any, place: Any, *rest: Any) -> A
         def committed_up_to(self, partition: int) -> int:
             return -1
 
-    return honest(Silent(), *rest)
+    return honest(Silent(), *rest, begun=begun)
 
 
 @in_place_of(repair, "_annul")

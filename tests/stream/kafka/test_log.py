@@ -12,6 +12,7 @@ from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES, topi
 from tests.stream.contract import Member
 from tests.stream.kafka.under_test import GROUP, KafkaUnderTest
 from worker.broker.ports import free_port
+from worker.stream.kafka import log as log_module
 from worker.stream.kafka.group import membership
 from worker.stream.kafka.log import FETCH_BYTES, KafkaLog
 from worker.stream.log import Committed, NotYet, Record, Sent
@@ -53,6 +54,19 @@ def delete_before(world: KafkaUnderTest, topic: str, offset: int) -> None:
 
 
 # bounds
+
+
+def test_a_partition_is_there_as_soon_as_it_was_made(world: KafkaUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = world.member("a").log
+    assert log.has_partition(PAGES, 1)
+    admin = KafkaAdminClient(**world.options)
+    try:
+        admin.create_partitions({world.prefix + PAGES: 3})
+    finally:
+        admin.close()
+    assert log.has_partition(PAGES, 2)
+    monkeypatch.setattr(log_module, "NEW_PARTITION_MS", 200)
+    assert not log.has_partition(PAGES, 3)
 
 
 def test_partitions_of_which_the_client_knows_only_some_are_asked_for_together(world: KafkaUnderTest) -> None:

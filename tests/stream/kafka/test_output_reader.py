@@ -12,6 +12,7 @@ from crawler_plugin.wire.errors import Unavailable, UnreadableRecord, UsageError
 from crawler_plugin.wire.messages import PageMeta, text_headers
 from crawler_plugin.wire.outcomes import Verdict, dead_letter_headers
 from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, VERDICTS, topic_specs
+from tests.cluster.cluster import grow
 from worker.config import KafkaSettings
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.output_reader import Delivered, Output, OutputReader, PageCount, read_outputs
@@ -55,13 +56,16 @@ def delivered(record: Verdict) -> Delivered:
     return Delivered(page, b"body", record.verdict, record.duplicate_of, record.distance, record.reason)
 
 
-def transact(options: dict[str, object], prefix: str, written: Sequence[Written], *, commit: bool) -> None:
+def transact(
+    options: dict[str, object], prefix: str, written: Sequence[Written], *, commit: bool, first: int = 0
+) -> None:
+    """Each to another partition, from the ``first`` on."""
     producer = KafkaProducer(**options, transactional_id=f"{prefix}writer", acks="all")
     try:
         producer.init_transactions()
         producer.begin_transaction()
         for place, (topic, value, headers) in enumerate(written):
-            producer.send(prefix + topic, value=value, headers=list(headers), partition=place % 2)
+            producer.send(prefix + topic, value=value, headers=list(headers), partition=first + place % 2)
         producer.flush(timeout=30)
         producer.commit_transaction() if commit else producer.abort_transaction()
     finally:
@@ -114,6 +118,21 @@ def test_a_reader_goes_on_with_what_is_committed_after_it_began(options: dict[st
             while reader.standing_before(ends):
                 found += reader.read(0.5)
             assert found == [verdict(number)]
+
+
+def test_a_reader_goes_on_with_partitions_that_come_after_it_began(
+    options: dict[str, object], topic_prefix: str
+) -> None:
+    with OutputReader(options | {"metadata_max_age_ms": 200}, topic_prefix, [VERDICTS]) as reader:
+        transact(options, topic_prefix, committed(verdict(0))[:1], commit=True)
+        found: list[Output] = []
+        while not found:
+            found += reader.read(0.5)
+        grow(options, topic_prefix + VERDICTS, 3)
+        transact(options, topic_prefix, [(VERDICTS, verdict(1).encode(), [])], commit=True, first=2)
+        while len(found) < 2:
+            found += reader.read(0.2)
+        assert found == [verdict(0), verdict(1)]
 
 
 def test_empty_topics_yield_nothing_and_missing_ones_say_how_to_make_them(

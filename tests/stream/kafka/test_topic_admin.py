@@ -11,7 +11,7 @@ from crawler_plugin.wire.errors import UsageError
 from crawler_plugin.wire.topics import TopicSpec, topic_specs
 from worker.config import KafkaSettings
 from worker.stream.kafka.connection import client_options
-from worker.stream.kafka.topic_admin import Difference, alter_configs, compare_topics, create_topics
+from worker.stream.kafka.topic_admin import Difference, alter_topics, compare_topics, create_topics
 
 pytestmark = pytest.mark.cluster
 
@@ -57,11 +57,27 @@ def test_settings_that_a_spec_does_not_name_are_the_operators(
     assert compare_topics(options, specs) == []
 
 
+def test_partitions_that_pages_and_outputs_lack_are_made_and_none_that_they_have_is_taken_away(
+    options: dict[str, object], topic_prefix: str, specs: tuple[TopicSpec, ...]
+) -> None:
+    create_topics(options, specs, 1)
+    more = topic_specs(prefix=topic_prefix, partitions=5, shards=2)
+    grown = ["pages", "deduplicated", "verdicts", "dead-letters"]
+    assert [found.topic for found in alter_topics(options, compare_topics(options, more))] == [
+        topic_prefix + topic for topic in grown
+    ]
+    assert compare_topics(options, more) == []
+    (left_out,) = compare_topics(options, specs)
+    assert str(left_out) == f"{topic_prefix}pages: has 5 partitions, and topics.partitions is 3"
+    assert "Pages of partitions 3 to 4 wait" in left_out.move
+    assert alter_topics(options, [left_out]) == []
+
+
 def test_altering_keeps_the_settings_that_the_operator_made(
     options: dict[str, object], broker: str, specs: tuple[TopicSpec, ...]
 ) -> None:
     create_topics(options, changed(specs, "index", segment_ms="3600000", cleanup_policy="delete"), 1)
-    alter_configs(options, compare_topics(options, specs))
+    alter_topics(options, compare_topics(options, specs))
     index = next(spec for spec in specs if spec.topic == "index")
     assert compare_topics(options, changed((index,), "index", segment_ms="3600000")) == []
 
@@ -81,7 +97,7 @@ def test_a_setting_that_the_broker_does_not_take_is_an_error(
     create_topics(options, specs, 1)
     nonsense = Difference(specs[0].name, "cleanup.policy", "shred", "delete")
     with pytest.raises(UsageError, match="does not set"):
-        alter_configs(options, [nonsense])
+        alter_topics(options, [nonsense])
 
 
 def test_a_topic_is_usable_as_soon_as_it_is_made(

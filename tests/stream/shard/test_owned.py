@@ -32,7 +32,7 @@ class Owner:
         self.log = MemoryLog(stage.world, "owner")
         self.told = Listener()
         self.resources = WorkerResources(memory_limit=MemoryLimit(limit))
-        ends = Ends(self.log.all_bounds)
+        ends = Ends(self.log.all_bounds, self.log.has_partition)
         self.shard = OwnedShard(0, self.log, stage.policy, self.told, self.resources, ends)
         self.ends = ends
 

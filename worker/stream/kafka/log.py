@@ -41,6 +41,8 @@ much as forty pages, whatever its size. A page that is larger comes by itself (K
 READ_BYTES: Final = 2 << 20
 """What a reader fetches at a time. It reads twice as fast as with 16 MiB, which no processor cache holds."""
 POSITION_TIMEOUT_MS: Final = 1000
+NEW_PARTITION_MS: Final = 5000
+"""How long it may take until each broker knows of a partition that others know of."""
 
 
 class KafkaReader(Reader):
@@ -110,6 +112,22 @@ def bounds_of(consumer: Any, partitions: Sequence[TopicPartition]) -> list[Bound
         ) from error
     except errors.KafkaError as error:
         raise as_stop(error, _topics_of(partitions)) from error
+
+
+def has_partition(consumer: Any, partition: TopicPartition) -> bool:
+    """See the port; any consumer can ask.
+
+    Raises:
+        Unavailable: the broker does not say.
+    """
+    try:
+        consumer.end_offsets([partition], timeout_ms=NEW_PARTITION_MS)
+    except (errors.KafkaTimeoutError, errors.UnknownTopicOrPartitionError):
+        bounds_of(consumer, [partition._replace(partition=0)])  # else it is the broker that is not there
+        return False
+    except errors.KafkaError as error:
+        raise as_stop(error, partition.topic) from error
+    return True
 
 
 def _all(ask: Callable[[Sequence[TopicPartition]], Offsets], partitions: Sequence[TopicPartition]) -> Offsets:
@@ -217,6 +235,9 @@ class KafkaLog(Log):
 
     def all_bounds(self, places: Sequence[tuple[str, int]]) -> Sequence[Bounds]:
         return bounds_of(self._asker, [TopicPartition(self._name(topic), partition) for topic, partition in places])
+
+    def has_partition(self, topic: str, partition: int) -> bool:
+        return has_partition(self._asker, TopicPartition(self._name(topic), partition))
 
     def _name(self, topic: str) -> str:
         return topic_name(self._prefix, topic, self._generation)

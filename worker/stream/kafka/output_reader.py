@@ -59,7 +59,8 @@ class _GroupLess:
 
 
 class OutputReader(_GroupLess):
-    """Reads those of ``OUTPUTS``, and ``jobs``, from their beginning, each partition in its order.
+    """Reads those of ``OUTPUTS``, and ``jobs``, from their beginning, each partition in its order; partitions that come
+    later, too.
 
     Not for several threads at once.
 
@@ -87,11 +88,7 @@ class OutputReader(_GroupLess):
                 max_partition_fetch_bytes=_FETCH_BYTES,
                 fetch_max_bytes=_FETCH_BYTES,
             )
-            self._partitions = [
-                TopicPartition(name, number)
-                for name in self._topics
-                for number in sorted(self._consumer.partitions_for_topic(name) or ())
-            ]
+            self._partitions = self._there()
         missing = self._topics.keys() - {partition.topic for partition in self._partitions}
         if missing:
             self.close()
@@ -107,6 +104,7 @@ class OutputReader(_GroupLess):
             UsageError: records are compressed with what is not installed here.
             Stop: the broker refuses.
         """
+        self._take_up_new()
         with speaking(" and ".join(self._topics)):
             fetched = self._consumer.poll(timeout_ms=int(wait * 1000))
         found = []
@@ -115,6 +113,25 @@ class OutputReader(_GroupLess):
             if self._wanted(headers):
                 found.append(_output(self._topics[record.topic], record, headers))
         return found
+
+    def _there(self) -> list[TopicPartition]:
+        """All that the client knows of; it looks anew every few seconds."""
+        return [
+            TopicPartition(name, number)
+            for name in self._topics
+            for number in sorted(self._consumer.partitions_for_topic(name) or ())
+        ]
+
+    def _take_up_new(self) -> None:
+        """Read partitions that the topics were given meanwhile, too: all of what is in them came since."""
+        if not (new := [partition for partition in self._there() if partition not in self._partitions]):
+            return
+        places = {partition: self._consumer.position(partition) for partition in self._partitions}
+        self._partitions += new
+        self._consumer.assign(self._partitions)
+        for partition, offset in places.items():
+            self._consumer.seek(partition, offset)
+        self._consumer.seek_to_beginning(*new)
 
     @property
     def passed(self) -> int:

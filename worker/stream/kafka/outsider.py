@@ -18,7 +18,7 @@ from crawler_plugin.wire.topics import DEAD_LETTERS, OUTPUT_MARGIN_BYTES, PAGES,
 from worker.stream.kafka.connection import Options, reaching
 from worker.stream.kafka.errors import speaking, while_away
 from worker.stream.kafka.group.roster import Seat, have_stopped, instances_of, workers_of
-from worker.stream.kafka.log import KafkaReader, bounds_of
+from worker.stream.kafka.log import KafkaReader, bounds_of, has_partition
 from worker.stream.kafka.producers import Appender
 from worker.stream.log import Bounds, Committed, NotYet, Sent
 
@@ -65,6 +65,9 @@ class ClusterView:
     def bounds(self, topic: str, partition: int) -> Bounds:
         return bounds_of(self._asker, [TopicPartition(self._name(topic), partition)])[0]
 
+    def has_partition(self, topic: str, partition: int) -> bool:
+        return has_partition(self._asker, TopicPartition(self._name(topic), partition))
+
     def _name(self, topic: str) -> str:
         return topic_name(self._prefix, topic, self._generation)
 
@@ -79,6 +82,8 @@ class ClusterView:
     def _last_records(self, topic: str, partition: int) -> list[Any]:
         """The last committed records of a partition, at least one if there is any: most of them are not needed."""
         here = TopicPartition(self._name(topic), partition)
+        if partition not in (self._asker.partitions_for_topic(here.topic) or ()):
+            return []  # pages has been given more partitions than its outputs
         begin, end = self.bounds(topic, partition)
         self._asker.assign([here])
         found: list[Any] = []

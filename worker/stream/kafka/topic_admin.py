@@ -1,6 +1,8 @@
 """Makes the topics on the broker as ``crawler_plugin.wire.topics`` says, and compares them with it.
 
-The number of partitions is never changed: the order of claims and the shards of the index depend on it.
+The two logs have one partition each, and the index one a shard: the order of claims and the place of each survivor
+depend on that, so nothing changes it. All other topics may have more partitions than is wanted, and get those that they
+lack.
 """
 
 from __future__ import annotations
@@ -15,11 +17,14 @@ from kafka import KafkaAdminClient, errors
 from kafka.admin import ConfigResource, ConfigResourceType
 
 from crawler_plugin.wire.errors import Unavailable, UsageError
-from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, INDEX, INDEX_STANDBY, TopicSpec
+from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, INDEX, INDEX_STANDBY, PAGES, TopicSpec
 from worker.stream.kafka.connection import Options, reaching
 
 MISSING: Final = "missing"
 PARTITIONS: Final = "partitions"
+MORE_PARTITIONS: Final = "more partitions"
+"""``pages`` has some that the setting leaves out: their pages wait."""
+EXACT: Final = (FINGERPRINTS, ANSWERS, INDEX, INDEX_STANDBY)
 IN_FORCE_TIMEOUT_S: Final = 10.0
 
 
@@ -27,8 +32,9 @@ IN_FORCE_TIMEOUT_S: Final = 10.0
 class Difference:
     """One way in which a topic on the broker is not as wanted.
 
-    ``what`` is ``missing``, ``partitions`` or the name of a topic setting; values are as the broker spells them, and
-    ``found`` is None where there is nothing. ``move`` says what to do where ``topics create`` does nothing about it.
+    ``what`` is ``missing``, ``partitions``, ``more partitions`` or the name of a topic setting; values are as the
+    broker spells them, and ``found`` is None where there is nothing. ``move`` says what to do where ``topics create``
+    does nothing about it.
     """
 
     topic: str
@@ -40,6 +46,8 @@ class Difference:
     def __str__(self) -> str:
         if self.what == MISSING:
             return f"{self.topic}: missing"
+        if self.what == MORE_PARTITIONS:
+            return f"{self.topic}: has {self.found} partitions, and topics.partitions is {self.wanted}"
         return f"{self.topic}: {self.what} should be {self.wanted}, is {self.found}"
 
 
@@ -95,19 +103,29 @@ def create_topics(options: Options, specs: Iterable[TopicSpec], replication_fact
         return created
 
 
-def alter_configs(options: Options, differences: Iterable[Difference]) -> list[Difference]:
-    """Give topics the settings that ``differences`` want, and return those that were set; partitions stay.
+def alter_topics(options: Options, differences: Iterable[Difference]) -> list[Difference]:
+    """Give topics the settings and the partitions that ``differences`` want, and return what was set.
 
     Raises:
         Unavailable: the broker is not there.
-        UsageError: the broker refuses a setting.
+        UsageError: the broker refuses a setting, or more partitions.
     """
-    altered = [difference for difference in differences if difference.what not in (MISSING, PARTITIONS)]
+    altered = [difference for difference in differences if difference.what != MISSING and not difference.move]
     wanted: dict[str, dict[str, str]] = {}
+    more: dict[str, int] = {}
     for difference in altered:
-        wanted.setdefault(difference.topic, {})[difference.what] = difference.wanted
-    if not wanted:
-        return []
+        if difference.what == PARTITIONS:
+            more[difference.topic] = int(difference.wanted)
+        else:
+            wanted.setdefault(difference.topic, {})[difference.what] = difference.wanted
+    if wanted:
+        _alter_configs(options, wanted)
+    if more:
+        _grow(options, more)
+    return altered
+
+
+def _alter_configs(options: Options, wanted: Mapping[str, Mapping[str, str]]) -> None:
     with _admin(options) as admin:
         answer = admin.alter_configs(
             [ConfigResource(ConfigResourceType.TOPIC, name, config) for name, config in wanted.items()]
@@ -119,7 +137,28 @@ def alter_configs(options: Options, differences: Iterable[Difference]) -> list[D
                     "rights"
                 )
         _wait_until_in_force(admin, wanted)
-    return altered
+
+
+def _grow(options: Options, wanted: Mapping[str, int]) -> None:
+    """Make the partitions that topics lack, those of the first one last: ``pages`` stands before its outputs."""
+    with _admin(options) as admin:
+        for name in reversed(list(wanted)):
+            try:
+                admin.create_partitions({name: wanted[name]})
+            except (errors.InvalidPartitionsError, errors.PolicyViolationError) as error:
+                raise UsageError(f"the broker does not give {name} {wanted[name]} partitions: {error}") from error
+        deadline = time.monotonic() + IN_FORCE_TIMEOUT_S
+        while late := [name for name, count in wanted.items() if _led_partitions(admin, name) < count]:
+            if time.monotonic() > deadline:
+                raise Unavailable(
+                    f"the broker took but does not show the new partitions of {', '.join(late)}; check again later"
+                )
+            time.sleep(0.05)
+
+
+def _led_partitions(admin: Any, name: str) -> int:
+    (topic,) = admin.describe_topics([name])
+    return sum(partition["leader_id"] >= 0 for partition in topic["partitions"])
 
 
 def delete_topics(options: Options, names: Sequence[str], groups: Sequence[str]) -> list[str]:
@@ -194,9 +233,14 @@ def _differences(spec: TopicSpec, partitions: int | None, found: Mapping[str, st
     if partitions is None:
         yield Difference(spec.name, MISSING, f"{spec.partitions} partitions", None)
         return
-    if partitions != spec.partitions:
+    if partitions != spec.partitions and spec.topic in EXACT:
         move = _other_partitions(spec, partitions)
         yield Difference(spec.name, PARTITIONS, str(spec.partitions), str(partitions), move)
+    elif partitions < spec.partitions:
+        yield Difference(spec.name, PARTITIONS, str(spec.partitions), str(partitions))
+    elif partitions > spec.partitions and spec.topic == PAGES:
+        move = _unclaimed(spec, partitions)
+        yield Difference(spec.name, MORE_PARTITIONS, str(spec.partitions), str(partitions), move)
     for key, wanted in spec.config.items():
         if not _mean_the_same(wanted, found.get(key)):
             yield Difference(spec.name, key, wanted, found.get(key))
@@ -222,21 +266,35 @@ def _was_created(topic: Mapping[str, Any]) -> bool:
     raise UsageError(f"the broker refuses to make {topic['name']}: {detail}; correct topics.* or the user's rights")
 
 
+def _unclaimed(spec: TopicSpec, found: int) -> str:
+    """What to do about partitions of ``pages`` that the setting leaves out, and what becomes of their pages until then.
+
+    Kafka takes no partition away again.
+    """
+    return (
+        f"Pages of partitions {spec.partitions} to {found - 1} wait, until topics.retention_days are over: set "
+        f"topics.partitions to {found}, run `python -m worker topics create --alter-config`, which gives the outputs "
+        "as many, and start the workers again with it, one after the other"
+    )
+
+
 def _other_partitions(spec: TopicSpec, found: int) -> str:
-    """What to do about a number of partitions, which nothing changes in place."""
+    """What to do about a number of partitions that nothing changes in place."""
     if spec.topic in (FINGERPRINTS, ANSWERS):
         return (
-            f"{spec.name} must have one partition, whose order all verdicts follow: set topics.prefix to a new name, "
-            "or delete the topics and make them anew"
+            f"{spec.name} must have one partition, whose order all verdicts follow. That one still holds all of it: "
+            "`python -m worker index copy --to NAME` with a new NAME, and workers with topics.generation=NAME, go on "
+            "where workers had ended that were stopped with SIGTERM"
         )
-    if spec.topic in (INDEX, INDEX_STANDBY):
-        return (
-            f"The shards of an index that is there cannot be changed in place: set topics.shards to {found}; or stop "
-            f"all workers with SIGTERM, run `python -m worker --set topics.shards={found} index copy --to NAME "
-            f"--shards {spec.partitions}` with a new NAME, and start workers with topics.generation=NAME and "
-            f"topics.shards={spec.partitions}"
-        )
+    move = (
+        f"The shards of an index that is there cannot be changed in place: set topics.shards to {found}; or stop "
+        f"all workers with SIGTERM, run `python -m worker --set topics.shards={found} index copy --to NAME "
+        f"--shards {spec.partitions}` with a new NAME, and start workers with topics.generation=NAME and "
+        f"topics.shards={spec.partitions}"
+    )
+    if found < spec.partitions:
+        return move
     return (
-        f"The partitions of {spec.name} cannot be changed: set topics.partitions to {found}, or topics.prefix to a new "
-        "name"
+        f"{move}. Were they added by hand, the index still has {spec.partitions}: then `python -m worker index copy "
+        "--to NAME` is enough"
     )

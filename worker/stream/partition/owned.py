@@ -212,7 +212,8 @@ class OwnedPartition(LogSubscriber):
                 raise Refused(
                     f"page {offset} of partition {self.number} was claimed before, but that claim is not in the "
                     f"log from the committed replay point {tuple(self.committed_point)} on. The consumed offsets of "
-                    "the group were reset or edited: give the workers a new kafka.group and topics.prefix"
+                    "the group were reset or edited: stop all workers and run `python -m worker repair`, which finds "
+                    "them again from the outputs"
                 )
             if not void and offset >= self.committed_offset:
                 self.decisions.append(Due(decisions.of(place), decided.before))

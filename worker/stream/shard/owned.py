@@ -116,11 +116,7 @@ class OwnedShard:
         restored = self.restoration.finish(new_index)
         if restored is None:
             return None
-        claimed = {
-            partition: offset
-            for partition, offset in restored.shard.standing.claimed_up_to.items()
-            if partition < self.policy.partitions
-        }
+        claimed = restored.shard.standing.claimed_up_to
         refuse_poisoned(claimed, self.ends.after(claimed), f"blocks of shard {self.number} on {INDEX}")
         self.answer_from = self.log.bounds(ANSWERS, 0).end
         self._end_restoration()

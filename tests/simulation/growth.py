@@ -1,0 +1,74 @@
+"""Partitions of ``pages`` come while workers run; their setting follows later, one worker after the other."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from crawler_plugin.wire.topics import PAGES
+from tests.simulation.mishaps import crash
+from tests.simulation.mutations.mutation import replaced
+from tests.simulation.schedule import SMALL, Scale, Schedule
+from worker.stream.shard import restore
+
+MOST = 3
+"""So many partitions come at most."""
+
+
+class Growing(Schedule):
+    """A schedule in which pages go to partitions that not all workers claim, and of one URL to several.
+
+    An operator gives ``pages`` more partitions, later its outputs, and starts workers with another setting: with a
+    lower one, too. As everything else may happen in between, workers of several settings run side by side, are killed
+    and take over from each other.
+    """
+
+    def __init__(self, seed: int, scale: Scale = SMALL) -> None:
+        super().__init__(seed, scale)
+        self.operator = random.Random(f"operator {seed}")
+        self.most = self.world.partitions + MOST
+        self.next: Schedule | None = None
+        """The generation beside it, of which the same pages are."""
+
+    def moves(self) -> list[tuple[float, Callable[[], None]]]:
+        return [*super().moves(), (2, self.grow), (3, self._set), (4, self._restart)]
+
+    def grow(self) -> None:
+        number = self.world.partitions
+        if number == self.most:
+            return
+        self.world.partitions += 1
+        self.rebalance(PAGES)
+        if self.next is not None:
+            self.next.world.topics[PAGES, number] = self.world.topics[PAGES, number]
+            self.next.world.partitions = self.next.world.outputs = self.next.setting = number + 1
+
+    def _set(self) -> None:
+        """Workers that are started from now on claim so many, and the outputs have as many."""
+        there = self.world.partitions
+        self._follow(self.operator.choice((there, there, self.operator.randint(1, there))))
+
+    def _follow(self, setting: int) -> None:
+        self.setting = setting
+        self.world.outputs = max(self.world.outputs, setting)
+
+    def _restart(self) -> None:
+        crash(self)
+        self.start()
+
+    def heal(self) -> None:
+        """With the setting as it is, all is judged that it does not leave out; with the right one the rest."""
+        with replaced(restore, "_WAIT", 0.0):
+            self.come_to_rest()
+        self._follow(self.world.partitions)
+        super().heal()
+
+    def come_to_rest(self) -> None:
+        """All workers have the present setting."""
+        for name, worker in list(self.workers.items()):
+            if worker.policy.partitions != self.setting:
+                self.retired.append(self.workers.pop(name))
+                self.world.crash(name)
+                del self.backgrounds[name]
+                self.start()
+        super().come_to_rest()
