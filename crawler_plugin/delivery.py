@@ -17,7 +17,7 @@ from crawler_plugin.metrics import server
 from crawler_plugin.metrics.declared import CrawlGauges, CrawlNumbers
 from crawler_plugin.record import Origin, PageRecord, cut_to
 from crawler_plugin.settings import PluginSettings
-from crawler_plugin.verdicts import ComingVerdict, FoundItems
+from crawler_plugin.waiting_items import ComingVerdict, FoundItems
 
 
 class Delivery(ABC):

@@ -142,7 +142,7 @@ def read_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where one process is to read pages, it is that of the test: another one takes seconds to start."""
     from worker.compose.step import fingerprinters
     from worker.fingerprint.fingerprinter import Fingerprinter
-    from worker.local.in_process import InProcess
+    from worker.local.in_process_fingerprints import InProcess
 
     def readers(settings: Settings, made: Recipe, processes: int) -> AbstractContextManager[PageReaders]:
         if processes > 1:

@@ -13,7 +13,7 @@ from crawler_plugin.components.component import Component
 from crawler_plugin.components.dropped_items import DroppedItems
 from crawler_plugin.record import PageRecord, Unusable
 from crawler_plugin.refusal import closed_at_once, interruptible
-from crawler_plugin.verdicts import LATE, SPOOLED, TOO_LARGE, Told
+from crawler_plugin.waiting_items import LATE, SPOOLED, TOO_LARGE, Told
 from crawler_plugin.wire.errors import Refused
 
 _MISSING: Final[Mapping[str, str]] = {

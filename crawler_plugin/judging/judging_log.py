@@ -8,7 +8,7 @@ from pathlib import Path
 from crawler_plugin import stats
 from crawler_plugin.crawl_log import CrawlLog
 from crawler_plugin.record import PageRecord
-from crawler_plugin.verdicts import Told, count_told
+from crawler_plugin.waiting_items import Told, count_told
 
 
 class JudgingLog:

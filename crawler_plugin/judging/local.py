@@ -22,7 +22,7 @@ from crawler_plugin.record import PageRecord
 from crawler_plugin.refusal import closed_at_once
 from crawler_plugin.running import Call, event_loop, outcome
 from crawler_plugin.settings import PluginSettings
-from crawler_plugin.verdicts import TOLD, ComingVerdict, learned_as
+from crawler_plugin.waiting_items import TOLD, ComingVerdict, learned_as
 from crawler_plugin.wire.errors import Stop
 from crawler_plugin.wire.judge_pipe import PageJudged
 

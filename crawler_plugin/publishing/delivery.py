@@ -49,7 +49,7 @@ from crawler_plugin.spool.numbered import Opened, open_numbered
 from crawler_plugin.spool.records import Destination
 from crawler_plugin.spool.spool_log import say_opened, say_stored
 from crawler_plugin.spool.storage import Storage
-from crawler_plugin.verdicts import SPOOLED, ComingVerdict, Told, count_told
+from crawler_plugin.waiting_items import SPOOLED, ComingVerdict, Told, count_told
 from crawler_plugin.wire.errors import Stop, Unavailable, UsageError
 
 GRACE_S: Final = 2.0

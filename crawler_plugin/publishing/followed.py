@@ -26,7 +26,7 @@ from weakref import WeakValueDictionary
 from crawler_plugin.publishing.connection import follow, partitions_of, quiet
 from crawler_plugin.record import Origin
 from crawler_plugin.running import Call
-from crawler_plugin.verdicts import TOLD, TOO_LARGE, ComingVerdict, Told, learned_as
+from crawler_plugin.waiting_items import TOLD, TOO_LARGE, ComingVerdict, Told, learned_as
 from crawler_plugin.wire.errors import Unavailable, UnreadableRecord
 from crawler_plugin.wire.kafka_client.connection import Complaints
 from crawler_plugin.wire.outcomes import Verdict

@@ -20,7 +20,7 @@ from tests.test_imports import ROOT
 from worker.cli.main import main
 from worker.cli.write import _move, _part
 from worker.places import Folder
-from worker.scan.writing.targets import PROGRESS
+from worker.scan.writing.copy_paths import PROGRESS
 
 pytestmark = pytest.mark.usefixtures("read_here")
 PAGES = some_pages(5, 60)

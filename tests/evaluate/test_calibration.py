@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from crawler_plugin.wire.errors import CheckFailed, UsageError
 from worker.evaluate.calibration import FOLDS, Candidate, Outcome, calibrate
-from worker.evaluate.kept import Collection, Kept
+from worker.evaluate.kept_by_method import Collection, Kept
 from worker.evaluate.labels.labelled import Label, Pair
 from worker.evaluate.methods import OfWorker
 from worker.evaluate.scores import Share

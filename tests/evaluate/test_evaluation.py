@@ -11,7 +11,7 @@ from worker.evaluate import report
 from worker.evaluate.baselines import Exact
 from worker.evaluate.curves import curves
 from worker.evaluate.evaluation import Evaluation, evaluate
-from worker.evaluate.kept import Parsers
+from worker.evaluate.kept_by_method import Parsers
 from worker.evaluate.labels.labelled import Document, Field, Labelled, Pair
 from worker.evaluate.methods import FAR, Method, OfWorker
 from worker.evaluate.scores import OVERALL, Share

@@ -26,7 +26,7 @@ from worker.fingerprint.key import Key
 from worker.fingerprint.near import AccurateNear, Match, SimHashNear, share_a_band
 from worker.fingerprint.scoped import ScopedNear
 from worker.page.extract import Extracted
-from worker.page.main_text.title import read_title
+from worker.page.main_text.title_evidence import read_title
 from worker.pool.frames import pack
 
 CALLED = "你妈妈喊你回家吃饭哦，回家罗回家罗"

@@ -18,7 +18,7 @@ from worker.compose import parts
 from worker.config import Settings
 from worker.fingerprint.fingerprinter import Fingerprinter
 from worker.local import Deduplicator, FetchedPage, Verdict
-from worker.local.in_process import InProcess
+from worker.local.in_process_fingerprints import InProcess
 from worker.sizing.pages import Page
 from worker.stream.log import Record
 from worker.stream.partition.fingerprint_pool import FingerprintPool

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from crawler_plugin.wire.errors import PageError
 from worker.page.extract import RULE, Extracted, extract, from_text
-from worker.page.main_text.title import LONGEST_TITLE, read_title
+from worker.page.main_text.title_evidence import LONGEST_TITLE, read_title
 
 ARTICLE = "<p>" + "</p><p>".join(f"This is sentence {n} of an article about tropical fish." for n in range(9)) + "</p>"
 PAGE = f"""<!DOCTYPE html><html><head><title> Tropical &amp; fish </title><style>p {{color: red}}</style></head><body>

@@ -10,7 +10,7 @@ import pytest
 from tools.quality import failures, rows
 from tools.quality.extraction import Extraction
 from worker.evaluate.evaluation import Evaluation, evaluate
-from worker.evaluate.kept import Parsers
+from worker.evaluate.kept_by_method import Parsers
 from worker.evaluate.labels.labelled import Document, Field, Labelled, Pair
 from worker.evaluate.methods import OfWorker
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe

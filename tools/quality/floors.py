@@ -19,7 +19,7 @@ from worker.compose.parts import recipe
 from worker.config import Settings
 from worker.evaluate.evaluation import called
 from worker.evaluate.extractors import BUILT_IN
-from worker.evaluate.kept import Collection, Kept
+from worker.evaluate.kept_by_method import Collection, Kept
 from worker.evaluate.labels.labelled import META, Field, Labelled, read_labelled
 from worker.evaluate.labels.lines import lines
 from worker.evaluate.methods import OfWorker

@@ -10,7 +10,7 @@ from crawler_plugin.wire.errors import UsageError
 from worker.cli.evaluate import add_labelled_options, method, parsers
 from worker.compose.parts import recipe
 from worker.evaluate.calibration import FOLDS, Calibration, Candidate, Outcome, calibrate
-from worker.evaluate.kept import collect
+from worker.evaluate.kept_by_method import collect
 from worker.evaluate.labels.labelled import read_labelled
 from worker.evaluate.report import Table
 from worker.evaluate.scores import Share

@@ -21,7 +21,7 @@ from worker.evaluate.circumstances import machine
 from worker.evaluate.curves import curves
 from worker.evaluate.evaluation import Evaluation, evaluate
 from worker.evaluate.extractors import BUILT_IN, EXTRACTORS, extractor_named
-from worker.evaluate.kept import Parsers
+from worker.evaluate.kept_by_method import Parsers
 from worker.evaluate.labels.from_canonical import read_canonical
 from worker.evaluate.labels.labelled import Labelled, read_labelled
 from worker.evaluate.literature.variant import Variant

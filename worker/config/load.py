@@ -11,9 +11,9 @@ from pydantic import ValidationError
 
 from crawler_plugin.wire.errors import UsageError
 from worker.config.catalogue import catalogue
+from worker.config.conflicts import conflicts
 from worker.config.model import Settings
 from worker.config.problems import Given, Layer, Problem, refuse, wrong_value
-from worker.config.rules import conflicts
 from worker.config.sources import FLAG, read_environment, read_file, read_flags
 
 DEFAULT_FILE: Final = Path("config.yaml")

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from crawler_plugin.wire.errors import CheckFailed, UsageError
 from worker.evaluate.evaluation import called
-from worker.evaluate.kept import Collection
+from worker.evaluate.kept_by_method import Collection
 from worker.evaluate.labels.labelled import Pair
 from worker.evaluate.load import copies
 from worker.evaluate.methods import Method

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from worker.evaluate.kept import Collection, Parsers, collect
+from worker.evaluate.kept_by_method import Collection, Parsers, collect
 from worker.evaluate.labels.labelled import Labelled, Pair
 from worker.evaluate.load import block_load, unrelated
 from worker.evaluate.methods import FAR, Call, Method, OfWorker

@@ -2,9 +2,9 @@
 
 What was taken for a page's content may stand on other pages of its site as well: an appeal, a table of contents, what a
 shop says of all that it sells. Where the title says nothing that the text says, the text is *doubted*
-(``worker.page.main_text.title``). Titles tell such pages of one site apart, and copies on one site have one title. They
-do not tell pages of two sites apart, for each site writes its own name there: equal content on two sites is a copy,
-whatever the titles say, unless it was seen under several titles of one site. Then it is a *template*'s.
+(``worker.page.main_text.title_evidence``). Titles tell such pages of one site apart, and copies on one site have one
+title. They do not tell pages of two sites apart, for each site writes its own name there: equal content on two sites is
+a copy, whatever the titles say, unless it was seen under several titles of one site. Then it is a *template*'s.
 
 Texts that are announced may be a template's in their larger part, too: where two of one site have titles with next to
 nothing in common, both announced, most of each text is the site's.

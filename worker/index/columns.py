@@ -32,7 +32,7 @@ from worker.index.kernels.plan import (
     TITLE_WORDS,
     URL,
 )
-from worker.index.regions import Shares
+from worker.index.system_memory import Shares
 
 _RING: Final = 1 << 15
 """Chunks that may be alive at once; with 2^16 entries each, 2^31 entries."""

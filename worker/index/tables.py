@@ -19,7 +19,7 @@ from worker.index.columns import Columns
 from worker.index.engine import I64, U32, U64, Asked, Rules, TableSizes
 from worker.index.kernels import banded, bulk, growth, plan, scan, slabs
 from worker.index.layout import WHOLE, Arrangement
-from worker.index.regions import Chunks, Regions
+from worker.index.system_memory import Chunks, Regions
 
 _FIRST_ROWS: Final = 16
 _FORGOTTEN: Final = 1 << 29

@@ -23,9 +23,9 @@ from worker.compose.machine import memory_for_index, parsers
 from worker.compose.step import fingerprinters, policy
 from worker.config import Settings, load_settings
 from worker.fingerprint.fingerprinter import Fingerprinter
-from worker.local.arguments import config_of, path_or_none, refuse_unknown, wrong_type
+from worker.local.argument_errors import config_of, path_or_none, refuse_unknown, wrong_type
 from worker.local.compaction import compacted, is_crowded
-from worker.local.in_process import InProcess
+from worker.local.in_process_fingerprints import InProcess
 from worker.local.page import AboutPage, Body, FetchedPage, as_asked
 from worker.local.single_shard import SingleShard
 from worker.local.state_file import StateFile

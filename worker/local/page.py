@@ -12,7 +12,7 @@ from crawler_plugin.wire.errors import PageError
 from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.moments import since_1970
 from crawler_plugin.wire.urls import canonical_url, url_of_id
-from worker.local.arguments import refuse_unknown, shown, text_or_none, wrong_type
+from worker.local.argument_errors import refuse_unknown, shown, text_or_none, wrong_type
 from worker.stream.log import Record
 from worker.stream.partition.fingerprint_pool import identity
 

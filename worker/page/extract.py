@@ -15,7 +15,15 @@ from worker.page.canonical import ECHO, NamedByHead, without_echo
 from worker.page.charsets import header_charset
 from worker.page.decode import DECODER, Decoded, UndecodableError, decode, is_plain_utf8, json_text
 from worker.page.main_text.content import CONTENT, Content, PageBlock, blocks, main_content
-from worker.page.main_text.title import ANNOUNCED, LONGEST_TITLE, UNTITLED, Title, is_announced, numbers, read_title
+from worker.page.main_text.title_evidence import (
+    ANNOUNCED,
+    LONGEST_TITLE,
+    UNTITLED,
+    Title,
+    is_announced,
+    numbers,
+    read_title,
+)
 from worker.sites import host_of
 
 RULE: Final = f"{CONTENT}/{ANNOUNCED}/{ECHO}/{DECODER}"

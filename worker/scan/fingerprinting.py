@@ -17,7 +17,7 @@ from worker.scan.inputs.archive_ref import ArchiveRef
 from worker.scan.inputs.records import Archive
 from worker.scan.records.files import RecordWriter, about_records, of_archive
 from worker.scan.records.reading import Found, PageReading, reading_by_processes
-from worker.scan.writing.targets import targets
+from worker.scan.writing.copy_paths import targets
 
 SUFFIX: Final = ".parquet"
 

@@ -15,9 +15,9 @@ from worker.stream.barrier import Ends
 from worker.stream.log import Log, NotYet, Record, Role
 from worker.stream.log_follower import Follower, LogSubscriber
 from worker.stream.observer import Observer, contained
-from worker.stream.partition.claimer import Claimer
 from worker.stream.partition.commit import Committer
 from worker.stream.partition.owned import OwnedPartition
+from worker.stream.partition.page_claimer import Claimer
 from worker.stream.policy import Policy, ReplayPoint
 from worker.stream.resources import WorkerResources
 from worker.stream.shard.live import IndexFactory, LiveShard

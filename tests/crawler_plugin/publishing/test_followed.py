@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from crawler_plugin.feedback.state_file import FILE, read_groups
 from crawler_plugin.publishing.followed import MOST_EARLY, FollowedVerdicts
 from crawler_plugin.record import Origin
-from crawler_plugin.verdicts import ComingVerdict, Told
+from crawler_plugin.waiting_items import ComingVerdict, Told
 from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import DEAD_LETTERS, VERDICTS, topic_specs
 from tests.cluster.cluster import Cluster, grow

@@ -16,7 +16,7 @@ from worker.compose import parts
 from worker.config import Settings
 from worker.fingerprint.fingerprinter import Fingerprinter
 from worker.index.shard import Shard
-from worker.local.in_process import InProcess
+from worker.local.in_process_fingerprints import InProcess
 from worker.local.page import FetchedPage
 from worker.local.single_shard import SingleShard
 from worker.results.rows import scan_line

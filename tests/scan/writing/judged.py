@@ -19,7 +19,7 @@ from worker.scan.inputs.archive_ref import ArchiveRef
 from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.find import find_archives
 from worker.scan.inputs.records import Archive, ArchivedPage
-from worker.scan.writing.targets import PROGRESS
+from worker.scan.writing.copy_paths import PROGRESS
 from worker.scan.writing.verdict_columns import VerdictColumns
 from worker.scan.writing.write import ArchiveCopy, JudgedArchive, Writing, WrittenCopies, write_archives
 

@@ -42,7 +42,7 @@ from worker.scan.inputs.find import find_archives
 from worker.scan.inputs.opening import stored
 from worker.scan.inputs.records import Archive, ArchivedPage
 from worker.scan.inputs.unpacking import compression_of, pieces
-from worker.scan.writing.targets import PROGRESS
+from worker.scan.writing.copy_paths import PROGRESS
 from worker.scan.writing.write import JudgedArchive, Writing, write_archives
 
 COUNT = 25

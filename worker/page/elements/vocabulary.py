@@ -220,7 +220,7 @@ compiled: Final = compiler_of(
     "worker.page",
     [f"elements/{name}" for name in ("vocabulary", "search", "tags", "styles", "markup", "xml")]
     + [f"main_text/{name}" for name in ("rules", "tally", "shown", "beside", "dates", "threads", "posts")]
-    + [f"main_text/{name}" for name in ("title", "neighbours", "repeats", "content")],
+    + [f"main_text/{name}" for name in ("title_evidence", "neighbours", "repeats", "content")],
 )
 """Makes the kernels of these files."""
 

@@ -36,7 +36,7 @@ from worker.page.elements.vocabulary import MARKED_ASIDE, MARKED_COMMENTS, WORDS
 from worker.page.embedded.prose import is_prose, may_be_prose, names, number_of_words, plain, without_repetitions
 from worker.page.embedded.scripts import Literals, literals, scripts_of
 from worker.page.main_text.tally import LONG_LINE
-from worker.page.main_text.title import LONGEST_TITLE, is_announced, read_title
+from worker.page.main_text.title_evidence import LONGEST_TITLE, is_announced, read_title
 
 
 class Told(NamedTuple):

@@ -97,7 +97,7 @@ from worker.page.main_text.tally import (
     words_in,
     words_of,
 )
-from worker.page.main_text.title import LONGEST_TITLE, is_announced, rank_of
+from worker.page.main_text.title_evidence import LONGEST_TITLE, is_announced, rank_of
 from worker.page.references import unescaped
 
 CONTENT: Final = f"content-6/{VOCABULARY}"

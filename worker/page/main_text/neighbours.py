@@ -31,7 +31,7 @@ from worker.page.elements.vocabulary import (
 )
 from worker.page.main_text.rules import ANOTHER_PAGES, LINKED_LINES
 from worker.page.main_text.tally import FLOW, GONE, IS_LONG, LINKED, LINKS, LONG, TITLED, WORDS, tally, words_of
-from worker.page.main_text.title import LEADS, SAYS, Column, Flags, own_heading, rank_of, read_headings
+from worker.page.main_text.title_evidence import LEADS, SAYS, Column, Flags, own_heading, rank_of, read_headings
 
 LEAST_OWN: Final = 80
 """Words in long lines that a page has of its own, before the first of what is another's: fewer introduce a list."""

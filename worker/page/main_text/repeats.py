@@ -11,7 +11,7 @@ from worker.page.elements.parsed import BREAKS, FROM, TO
 from worker.page.elements.vocabulary import EMPTY, compiled, grown, lean
 from worker.page.main_text.rules import REPEATED
 from worker.page.main_text.tally import WORDS
-from worker.page.main_text.title import Column
+from worker.page.main_text.title_evidence import Column
 
 LEAST_PASSAGE: Final = 60
 """Words of lines in a row that all stood there before, from which on they are read once. With 30, what authors say

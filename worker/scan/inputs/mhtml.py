@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from crawler_plugin.wire.media_types import kind_of_type
 from worker.scan.inputs.fields import milliseconds
-from worker.scan.inputs.headers import Headers, headers_at
+from worker.scan.inputs.header_lines import Headers, headers_at
 
 _FIELD: Final = re.compile(rb"\s{0,64}[A-Za-z][A-Za-z0-9-]{0,63}:")
 _VERSION: Final = re.compile(rb"^mime-version[ \t]*:", re.IGNORECASE | re.MULTILINE)

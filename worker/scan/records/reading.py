@@ -19,7 +19,7 @@ from worker.compose.machine import parsers
 from worker.compose.step import fingerprinters
 from worker.config import Settings
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
-from worker.local.in_process import InProcess
+from worker.local.in_process_fingerprints import InProcess
 from worker.local.page import FetchedPage
 from worker.pool.process_pool import PAGES_AHEAD
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord

@@ -33,8 +33,8 @@ from worker.scan.inputs.archive_ref import ArchiveRef, now_at
 from worker.scan.inputs.files import PageFiles
 from worker.scan.inputs.records import Archive, BrokenRecord, Fate, Fates, ManyPages, Original, RecordPlace
 from worker.scan.inputs.tables.parquet_rows import ParquetRows
+from worker.scan.writing.copy_paths import PROGRESS, refuse_read_ones, safe, targets
 from worker.scan.writing.staying import NOWHERE, Staying, staying, times
-from worker.scan.writing.targets import PROGRESS, refuse_read_ones, safe, targets
 from worker.scan.writing.verdict_columns import VerdictColumns
 from worker.verdict.decide import DEAD, DUPLICATE, UNIQUE
 

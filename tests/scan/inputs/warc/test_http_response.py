@@ -11,7 +11,7 @@ import brotli
 import pytest
 from backports import zstd
 
-from worker.scan.inputs.headers import Headers
+from worker.scan.inputs.header_lines import Headers
 from worker.scan.inputs.warc.http_response import HttpResponse, body_of, http_response
 
 PAGE = b"<html><body><p>" + b" ".join(b"w%d" % number for number in range(3000)) + b"</p></body></html>"

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from worker.scan.inputs.headers import Headers, headers_at
+from worker.scan.inputs.header_lines import Headers, headers_at
 from worker.scan.inputs.opening import needs
 from worker.scan.inputs.unpacking import ZSTD, Deflated, Unpacker
 

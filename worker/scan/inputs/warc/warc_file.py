@@ -20,8 +20,8 @@ from worker.scan.inputs.warc.http_response import HttpResponse, body_of, http_re
 from worker.scan.inputs.warc.kept_records import KeptRecords
 from worker.scan.inputs.warc.record_copies import RecordCopies
 from worker.scan.inputs.warc.record_search import FoundRecord, records_of
-from worker.scan.inputs.warc.rewritten import marked, revisit
 from worker.scan.inputs.warc.web_record import RecordForm, WebRecord
+from worker.scan.inputs.warc.written_records import marked, revisit
 
 _NO_PAGES: Final = ("text/css", "text/javascript", "text/calendar", "text/dns")
 """Text that no page consists of."""

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Final, Literal, NamedTuple
 
 from worker.scan.inputs.fields import milliseconds
-from worker.scan.inputs.headers import headers_at
+from worker.scan.inputs.header_lines import headers_at
 
 _MOST_HEADER: Final = 64 * 1024
 """Bytes of a WARC record's own header."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from worker.scan.inputs.headers import headers_at
+from worker.scan.inputs.header_lines import headers_at
 
 
 @pytest.mark.parametrize("line_end", [b"\r\n", b"\n"])

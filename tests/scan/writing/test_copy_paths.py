@@ -9,7 +9,7 @@ import pytest
 from crawler_plugin.wire.errors import UsageError
 from worker.places import Folder
 from worker.scan.inputs.archive_ref import ArchiveRef
-from worker.scan.writing.targets import PROGRESS, refuse_read_ones, safe, targets
+from worker.scan.writing.copy_paths import PROGRESS, refuse_read_ones, safe, targets
 
 
 def ref(below: str, form: str = "warc", name: str = "", *, is_folder: bool = False) -> ArchiveRef:

@@ -8,7 +8,7 @@ from crawler_plugin.wire.errors import PageError
 from crawler_plugin.wire.messages import PageMeta
 from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
-from worker.local.in_process import InProcess
+from worker.local.in_process_fingerprints import InProcess
 from worker.stream.partition.fingerprint_pool import Source
 
 SOURCE = Source(0, 7, 0, "http://a.example/")

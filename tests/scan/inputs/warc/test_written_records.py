@@ -10,7 +10,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from tests.scan.inputs.written import Warc, html, url
 from worker.scan.inputs.records import Fate, Original
-from worker.scan.inputs.warc.rewritten import PROFILE, marked, revisit
+from worker.scan.inputs.warc.written_records import PROFILE, marked, revisit
 
 PAGE = html(1).encode()
 

@@ -17,8 +17,8 @@ from tests.stream.script import (
     policy,
 )
 from worker.fingerprint.scoped import DOUBTED, TEMPLATE
-from worker.stream.partition.claimer import Claimer
 from worker.stream.partition.owned import OwnedPartition
+from worker.stream.partition.page_claimer import Claimer
 
 A: Final = Page("http://a/", 0b000)
 B: Final = Page("http://b/", 0b111)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from worker.scan.inputs.headers import headers_at
+from worker.scan.inputs.header_lines import headers_at
 from worker.scan.inputs.records import MARKS, Fate, Original, marks_of
 from worker.scan.inputs.warc.http_response import http_response
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from worker.index.kernels.plan import ROW_BYTES
-from worker.index.regions import Chunks, Regions, Shares
+from worker.index.system_memory import Chunks, Regions, Shares
 
 
 def test_a_region_has_place_for_what_was_wanted_and_begins_with_zeros() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from scrapy.http import Response
 
-from crawler_plugin.verdicts import ComingVerdict, FoundItems, learned_as
+from crawler_plugin.waiting_items import ComingVerdict, FoundItems, learned_as
 
 
 def test_an_item_is_known_by_itself_once_and_not_after_its_response() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from worker.page.main_text.content import main_content
-from worker.page.main_text.title import LEAST_ANNOUNCED, UNTITLED, is_announced, numbers, read_title
+from worker.page.main_text.title_evidence import LEAST_ANNOUNCED, UNTITLED, is_announced, numbers, read_title
 
 APPEAL = "We value your privacy. Tell us what you need, and one of our engineers will answer within a day.\n" * 3
 
