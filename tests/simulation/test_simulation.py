@@ -112,7 +112,7 @@ def test_no_verdict_depends_on_when_a_standby_answers(hedge: float) -> None:
 
 
 def test_no_schedule_in_which_partitions_come_while_workers_run_breaks_a_promise() -> None:
-    found = [what for play in ("growing", "growing-gap", "growing-succession") for what in broken(25, play)]
+    found = [what for play in ("growing", "growing-gap", "growing-succession") for what in broken(12, play)]
     assert not found, "\n".join(found)
 
 
@@ -128,14 +128,14 @@ def test_in_a_few_growing_schedules_workers_of_several_settings_meet(monkeypatch
     monkeypatch.setattr(
         Observer, "partition_state", lambda self, number, state: seen.update([f"{state.value} {number > 0}"])
     )
-    for seed in range(40):
+    for seed in range(15):
         played = Growing(seed)
         before = played.world.partitions
         played.run()
         seen["partitions that came"] += played.world.partitions - before
         seen["pages there"] += sum(played.world.topics[PAGES, n].end for n in range(before, played.world.partitions))
-    assert all(seen[what] > 20 for what in ("claims beyond the setting decided", "unclaimed True", "pages there")), seen
-    assert seen["partitions that came"] > 20
+    wanted = ("claims beyond the setting decided", "unclaimed True", "pages there", "partitions that came")
+    assert all(seen[what] > 5 for what in wanted), seen
 
 
 def test_in_a_few_schedules_roles_are_given_taken_and_swapped_and_both_holders_answer(
