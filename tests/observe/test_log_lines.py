@@ -160,7 +160,9 @@ def test_what_a_message_is_about_are_fields_of_its_object(capsys: pytest.Capture
 
 
 @pytest.mark.parametrize(
-    ("given", "named"), [("machine-2", "machine-2"), (None, f"{socket.gethostname()}:{os.getpid()}")]
+    ("given", "named"),
+    [("machine-2", "machine-2"), (None, f"{socket.gethostname()}:{os.getpid()}")],
+    ids=["its own name", "machine and process"],
 )
 def test_each_object_names_who_says_it(capsys: pytest.CaptureFixture[str], given: str | None, named: str) -> None:
     log_to_stderr("info", "json", given)
