@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from random import randbytes
 from typing import Any
 
 import pytest
@@ -142,7 +143,7 @@ def test_without_the_right_to_write_a_crawl_that_requires_it_does_not_start(
 def test_the_right_to_write_is_enough_and_without_that_to_read_the_limit_a_refusal_tells_it(
     guarded: tuple[str, str], tmp_path: Path
 ) -> None:
-    site = Site(numbered(20) | {f"/large/{number}": bytes(30_000 + number) for number in range(5)})
+    site = Site(numbered(20) | {f"/large/{number}": randbytes(30_000 + number) for number in range(5)})
     with serve(site):
         ended = crawl(tmp_path, site, **logged_in(guarded[0], "writer"), **REQUIRED)
     small = {site.url(path) for path in site.pages if "large" not in path}

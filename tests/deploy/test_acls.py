@@ -156,7 +156,7 @@ def test_each_part_can_do_its_work_and_no_more(guarded_broker: tuple[str, str], 
     assert worker.stop() == [0], worker.workers[0].said()
     with cluster(new.settings) as view:
         assert view.named() == ["w"], "its place is kept"
-    assert switch.run(argparse.Namespace(old=""), lambda: new.settings) == 0
+    assert switch.run(argparse.Namespace(old="", diff=None), lambda: new.settings) == 0
     new.start_worker("output.mode=tag")
     more = publish_pages(options_of(bootstrap, "dedup-crawler"), PREFIX, pages(1))
     for topic, count in (("deduplicated.b", more - 1), ("dead-letters.b", 1)):
