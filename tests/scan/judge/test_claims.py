@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from crawler_plugin.wire.errors import Refused
 from crawler_plugin.wire.messages import Claim
 from worker.scan.judge.claims import claims_of
-from worker.scan.records.schema import SCHEMA, Row, as_records
+from worker.scan.records.schema import SCHEMA, RecordRow, as_records
 from worker.verdict.claims import Claims
 
 U64 = st.integers(0, 2**64 - 1)
@@ -47,10 +47,10 @@ def claims(draw: st.DrawFn) -> Claim:
     )
 
 
-def row_of(claim: Claim, fetched: int | None = None) -> Row:
-    said = {name: getattr(claim, name) for name in Row._fields if hasattr(claim, name)}
+def row_of(claim: Claim, fetched: int | None = None) -> RecordRow:
+    said = {name: getattr(claim, name) for name in RecordRow._fields if hasattr(claim, name)}
     said |= {"offset": 0, "canonical": None, "sketch": claim.sketch or bytes(32), "bands": claim.bands or bytes(32)}
-    return Row(file="f", id="i", fetched=fetched, **said)
+    return RecordRow(file="f", id="i", fetched=fetched, **said)
 
 
 def records_of(rows: list[Claim]) -> pa.RecordBatch:

@@ -25,7 +25,7 @@ from tests.stream.script import (
 )
 from tests.stream.script import claim as claimed
 from worker.stream.log import Output
-from worker.stream.partition.job_sums import MOST, JobSums, Told
+from worker.stream.partition.job_sums import MOST, JobSums, ToldPage
 from worker.verdict.decide import Decision
 
 PAGES_A_ROUND = [("one", "dead"), ("one", 0b000), ("two", 0b001), ("two", 0b111), (None, 0b110000)]
@@ -93,8 +93,8 @@ def test_of_more_jobs_than_are_kept_each_page_is_counted_once() -> None:
     sums = JobSums(policy(generation="b"))
     decision = Decision((0, 0), claimed(0), "unique", "first")
 
-    def told(job: str) -> Told:
-        return Told(Output(VERDICTS, 0, b"", b"", [("job", job.encode())], (0, 0)), decision, 10)
+    def told(job: str) -> ToldPage:
+        return ToldPage(Output(VERDICTS, 0, b"", b"", [("job", job.encode())], (0, 0)), decision, 10)
 
     jobs = ["first", *map(str, range(MOST)), "first"]
     written = [JobSum.decode(output.value) for output in sums.grown_by(map(told, jobs))]

@@ -23,7 +23,7 @@ from worker.local.in_process_fingerprints import InProcess
 from worker.local.page import FetchedPage
 from worker.pool.process_pool import PAGES_AHEAD
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord
-from worker.scan.records.schema import Row, as_records, pageless_row, row_of, stamped
+from worker.scan.records.schema import RecordRow, as_records, pageless_row, row_of, stamped
 from worker.stream.log import Record
 from worker.stream.partition.commit import OVERSIZE
 from worker.stream.partition.fingerprint_pool import NO_BODY, UNREADABLE, PageReaders, Source, identity
@@ -47,7 +47,7 @@ class _Begun:
     """A row on its way: the page, until what it comes to is there."""
 
     page: ArchivedPage | None
-    row: Row | None
+    row: RecordRow | None
 
 
 class PageReading:
@@ -83,7 +83,7 @@ class PageReading:
         """
         coming, ended = iter(found), False
         begun: deque[_Begun] = deque()
-        rows: list[Row] = []
+        rows: list[RecordRow] = []
         look, due = 0.0, time.monotonic() + _TOGETHER
         while begun or rows or not ended:
             one = None

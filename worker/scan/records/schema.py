@@ -108,7 +108,7 @@ def refuse_incomplete(name: str, records: pa.RecordBatch) -> None:
         raise UsageError(f"{name} holds a record with neither a URL nor a reason why: make its records anew")
 
 
-class Row(NamedTuple):
+class RecordRow(NamedTuple):
     """The values of a record by columns, in the order of ``SCHEMA``; numbers of 64 bits have no sign."""
 
     file: str
@@ -134,7 +134,7 @@ class Row(NamedTuple):
     scheme: str = ""
 
 
-def row_of(page: ArchivedPage, scheme: str, source: Source, read: Fingerprinted | PageError) -> Row:
+def row_of(page: ArchivedPage, scheme: str, source: Source, read: Fingerprinted | PageError) -> RecordRow:
     """The record of a page, from what it was handed over as and what that came to."""
     (file, offset), asked = page.place, page.page
     spider = asked.headers.get("spider")
@@ -143,9 +143,9 @@ def row_of(page: ArchivedPage, scheme: str, source: Source, read: Fingerprinted 
         dead = f"{read.reason}: {detail}" if detail else read.reason
         canonical = canonical_link(asked.body, asked.url) if asked.body else None
         url = source.url or without_userinfo(asked.url)
-        row = Row(file, offset, page.id, url, dead, asked.fetched, spider, canonical)
+        row = RecordRow(file, offset, page.id, url, dead, asked.fetched, spider, canonical)
         return row._replace(scope=source.scope, scheme=scheme)
-    return Row(
+    return RecordRow(
         file,
         offset,
         page.id,
@@ -177,14 +177,14 @@ def _canonical(asked: FetchedPage, url: str, own: str | None) -> str | None:
     return canonical_link(asked.body, asked.url) if own is None or asked.url != url else own or None
 
 
-def pageless_row(record: BrokenRecord, scheme: str) -> Row:
+def pageless_row(record: BrokenRecord, scheme: str) -> RecordRow:
     """The record of a place that no page could be read from."""
     dead = f"{record.reason}: {record.detail}" if record.detail else record.reason
     file, offset = record.place
-    return Row(file, offset, record.id, None, dead, scheme=scheme)
+    return RecordRow(file, offset, record.id, None, dead, scheme=scheme)
 
 
-def as_records(rows: Sequence[Row], schema: pa.Schema) -> pa.RecordBatch:
+def as_records(rows: Sequence[RecordRow], schema: pa.Schema) -> pa.RecordBatch:
     """Rows as columns of ``SCHEMA``, with what ``schema`` says besides."""
     return as_batch(zip(*rows, strict=True) if rows else [()] * len(schema), schema)
 

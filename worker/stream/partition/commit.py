@@ -14,7 +14,7 @@ from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, VERDICTS
 from crawler_plugin.wire.urls import canonical_url, without_userinfo
 from worker.stream.log import Committed, Log, Output, Record, Sent, Ticket
 from worker.stream.observer import Observer
-from worker.stream.partition.job_sums import JobSums, Told
+from worker.stream.partition.job_sums import JobSums, ToldPage
 from worker.stream.partition.owned import OwnedPartition
 from worker.stream.partition.record_sizes import in_short, record_bytes, reference
 from worker.stream.policy import Note, Policy, ReplayPoint
@@ -143,7 +143,7 @@ class Committer:
             return False
         pages, size = self.policy.commit_pages, self.policy.commit_bytes
         outputs: list[Output] = []
-        told: list[Told] = []
+        told: list[ToldPage] = []
         for partition in owned:
             ready = partition.settleable(pages, size)
             committed = partition.commit_point(len(ready), places[partition.number])
@@ -154,7 +154,7 @@ class Committer:
                 counted = record.offset < partition.written_from
                 written = outputs_of(record, decision, self.policy, counted=counted)
                 outputs.extend(written)
-                told += [Told(output, decision, len(record.value or b"")) for output in written[:1]]
+                told += [ToldPage(output, decision, len(record.value or b"")) for output in written[:1]]
                 size -= record_bytes(record.key, record.value, record.headers)
             pages -= len(ready)
             self.parts.append(PartitionCommit(partition, ready, committed))

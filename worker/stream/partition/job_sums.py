@@ -27,7 +27,7 @@ Whose: TypeAlias = tuple[str, str | None]
 """Job and spider."""
 
 
-class Told(NamedTuple):
+class ToldPage(NamedTuple):
     """A page that is told: by the ``output`` with its verdict or dead letter; ``size`` is that of its body."""
 
     output: Output
@@ -44,7 +44,7 @@ class Part:
     body_bytes: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
 
-    def add(self, page: Told) -> None:
+    def add(self, page: ToldPage) -> None:
         """Count a page."""
         outcome, reason = page.decision.outcome, page.decision.reason.partition(": ")[0]
         self.pages[outcome] += 1
@@ -72,7 +72,7 @@ class JobSums:
         self._parts: OrderedDict[Whose, Part] = OrderedDict()
         self._begun = 0
 
-    def grown_by(self, pages: Iterable[Told]) -> Iterator[Output]:
+    def grown_by(self, pages: Iterable[ToldPage]) -> Iterator[Output]:
         """The records to be written with these pages, one for each of their jobs; pages of no job are in none."""
         grown: dict[str, tuple[Whose, Part]] = {}
         for page in pages:
