@@ -13,11 +13,13 @@ from tests.operations.test_repair import everybody_dies
 from tests.simulation.mutations.mutation import replaced
 from tests.simulation.place import TwinPlace
 from tests.stream.script import COMMIT, CRASH, FLUSH, Page, Stage, batch, claim, write
+from tests.stream.test_runner import RHYTHM, Clock, Idle, NoListener, world_goes_on
 from worker.operations.copy_index import drained
 from worker.operations.repair import barrier, plan, survey
 from worker.stream import barrier as barriers
 from worker.stream.barrier import Barred, Ends, beyond
 from worker.stream.log import Bounds
+from worker.stream.runner import Runner
 
 A, B, C = Page("http://a/", 0b000), Page("http://b/", 0b111), Page("http://c/", 0b111000)
 
@@ -161,3 +163,36 @@ def test_blocks_that_have_taken_a_forged_claim_over_are_refused_by_repair_copy_a
         plan(surveyed, stage.policy)
     with pytest.raises(Refused, match=told):
         drained(outside, "", stage.policy, range(1))
+
+
+def test_at_a_barrier_what_is_ruled_is_committed_and_what_is_decided_is_written_before_it_ends() -> None:
+    stage = Stage().play(Page("http://a/"), COMMIT, Page("http://b/", 0b111))
+    stage.claim()
+    write(stage.world, batch(claim(2**62), writer=b"forger"))
+    stage.publish(Page("http://c/", 0b111000))
+    clock = Clock()
+    runner = Runner(
+        stage.worker,
+        Idle(),  # type: ignore[arg-type]
+        Idle(),  # type: ignore[arg-type]
+        RHYTHM,
+        NoListener(),
+        clock,
+        lambda _: world_goes_on(stage, clock),
+    )
+    polls = stage.worker.poll
+
+    def poll() -> int:
+        world_goes_on(stage, clock)
+        return polls()
+
+    stage.worker.poll = poll  # type: ignore[method-assign]
+    with pytest.raises(Barred, match="index copy --to"):
+        runner.run()
+    assert not stage.worker.committing
+    assert stage.worker.flushed
+    assert stage.verdicts() == ["http://a/ unique", "http://b/ unique"]
+    assert stage.world.committed[0].offset == 2
+    everybody_dies(stage.world, stage.workers)
+    at_rest = drained(TwinPlace(stage.world), "", stage.policy, range(1))
+    assert at_rest.consumed[0][0].offset == 2

@@ -8,10 +8,7 @@ from typing import Any
 import pytest
 
 from crawler_plugin.wire.errors import Unavailable
-from tests.operations.test_repair import everybody_dies
-from tests.simulation.place import TwinPlace
-from tests.stream.script import COMMIT, Page, Stage, batch, claim, write
-from worker.operations.copy_index import drained
+from tests.stream.script import Page, Stage
 from worker.stream.barrier import Barred
 from worker.stream.observer import Observer
 from worker.stream.runner import GATHER_SECONDS, REFRESH_SECONDS, WAIT_SECONDS, Rhythm, Runner
@@ -456,39 +453,6 @@ def test_all_of_a_worker_is_timed_under_names_that_are_steps_of_its_loop() -> No
     waited: Sequence[str] = [name for name in seen if name == "wait"]
     assert waited, "an idle pass is a wait, not work"
     assert set(seen) <= {*STEPS, "wait"}
-
-
-def test_at_a_barrier_what_is_ruled_is_committed_and_what_is_decided_is_written_before_it_ends() -> None:
-    stage = Stage().play(Page("http://a/"), COMMIT, Page("http://b/", 0b111))
-    stage.claim()
-    write(stage.world, batch(claim(2**62), writer=b"forger"))
-    stage.publish(Page("http://c/", 0b111000))
-    clock = Clock()
-    runner = Runner(
-        stage.worker,
-        Idle(),  # type: ignore[arg-type]
-        Idle(),  # type: ignore[arg-type]
-        RHYTHM,
-        NoListener(),
-        clock,
-        lambda _: world_goes_on(stage, clock),
-    )
-    polls = stage.worker.poll
-
-    def poll() -> int:
-        world_goes_on(stage, clock)
-        return polls()
-
-    stage.worker.poll = poll  # type: ignore[method-assign]
-    with pytest.raises(Barred, match="index copy --to"):
-        runner.run()
-    assert not stage.worker.committing
-    assert stage.worker.flushed
-    assert stage.verdicts() == ["http://a/ unique", "http://b/ unique"]
-    assert stage.world.committed[0].offset == 2
-    everybody_dies(stage.world, stage.workers)
-    at_rest = drained(TwinPlace(stage.world), "", stage.policy, range(1))
-    assert at_rest.consumed[0][0].offset == 2
 
 
 def test_at_a_barrier_it_waits_no_longer_than_it_may_drain(scripted: Scripted) -> None:

@@ -13,7 +13,7 @@ from worker.fingerprint.scheme import Scheme
 from worker.index.blocks import Cover
 from worker.index.entries import Entries
 from worker.places import Folder
-from worker.scan.judge.earlier import as_records
+from worker.scan.judge.earlier import records_of_survivors
 from worker.scan.records.files import RecordWriter
 from worker.scan.records.schema import stamped
 
@@ -66,7 +66,9 @@ def _records(covers: Sequence[Cover], up_to: int, source: str, scheme: Scheme) -
         count = len(entries)
         order = np.lexsort((entries.place, entries.batch))
         numbers = begin + np.argsort(order)
-        yield as_records(entries, source, numbers, pa.nulls(count, pa.string()), scheme.id.hex()).take(pa.array(order))
+        yield records_of_survivors(entries, source, numbers, pa.nulls(count, pa.string()), scheme.id.hex()).take(
+            pa.array(order)
+        )
         begin += count
 
 

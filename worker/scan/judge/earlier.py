@@ -32,7 +32,7 @@ def survivors_of(folder: Path, scheme: Scheme) -> Iterator[pa.RecordBatch]:
         for piece in cover(blocks).pieces:
             entries = piece.entries()
             numbers = entries.batch + entries.place
-            yield as_records(entries, str(folder), numbers, ids.at(numbers))
+            yield records_of_survivors(entries, str(folder), numbers, ids.at(numbers))
 
 
 def _judged_of(blocks: Sequence[Block]) -> int:
@@ -40,7 +40,7 @@ def _judged_of(blocks: Sequence[Block]) -> int:
     return 1 + max((dict(block.claimed_up_to).get(0, -1) for block in blocks), default=-1)
 
 
-def as_records(
+def records_of_survivors(
     entries: Entries, file: str, numbers: NDArray[np.int64], ids: pa.Array, scheme: str = ""
 ) -> pa.RecordBatch:
     """What the records of n survivors said, as far as a survivor keeps it.
