@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from importlib.util import find_spec
 
 import pytest
 
@@ -12,8 +11,6 @@ import pytest
 @pytest.fixture(scope="module")
 def bucket() -> Iterator[str]:
     """The URL of an empty bucket. The environment says where its server is, for child processes, too."""
-    if any(find_spec(package) is None for package in ("moto", "s3fs")):
-        pytest.skip("moto and s3fs are not installed: they come with the extra stores")
     import fsspec
     from moto.server import ThreadedMotoServer
 
