@@ -22,6 +22,7 @@ BENCHMARKS: Final = {
     "ceiling": "how many pages a second any number of workers can order",
     "senders": "how long claims wait while many workers send them, over a real broker",
     "deciders": "how long they wait where as many workers decide as send, by a reckoned clock",
+    "latency": "from a page's publication to its verdict, at steady rates",
     "crawl-rate": "what a crawl feels of the plugin, and of waiting for verdicts",
     "failover": "how long verdicts stand still when a worker dies or comes, with one holder a shard and with two",
     "extraction-rules": "what each rule of extraction does to labelled pages",
