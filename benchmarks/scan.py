@@ -78,6 +78,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--text-dedup", type=Path, metavar="PYTHON", help="peers: of an environment that has it (default: one is made)"
     )
+    parser.add_argument(
+        "--datatrove", type=Path, metavar="PYTHON", help="peers: of an environment that has it (default: one is made)"
+    )
     parser.add_argument("--new", type=int, default=1_000_000, metavar="N", help="large: new texts (default: 1000000)")
     parser.add_argument("--old", type=int, default=10_000_000, metavar="N", help="large: old ones (default: 10000000)")
     parser.add_argument(
@@ -109,7 +112,9 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         folder = arguments.work or Path(scratch)
         config = folder / "config.yaml"
         config.write_text(json.dumps(settings.model_dump(mode="json")), encoding="utf-8")
-        measured = Measured(arguments, settings, Workshop(folder, config, arguments.text_dedup), Path(scratch))
+        measured = Measured(
+            arguments, settings, Workshop(folder, config, arguments.text_dedup, arguments.datatrove), Path(scratch)
+        )
         for part in wanted:
             for row in measured.part(part):
                 print(json.dumps(row) if arguments.json else scan_report.line_of(row), flush=True)

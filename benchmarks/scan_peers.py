@@ -22,6 +22,7 @@ from benchmarks.process_tree import ProcessTree, run_command
 from crawler_plugin.wire.errors import Unavailable
 
 TEXT_DEDUP: Final = "text-dedup==0.4.0"
+DATATROVE: Final = "datatrove[io,processing]==0.10.1 spacy"
 DATASKETCH_THRESHOLD: Final = 0.6
 """The least similarity, as in ``near.threshold``."""
 _OFFLINE: Final = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
@@ -32,12 +33,13 @@ ThrownAway = dict[int, int | None]
 
 @dataclass(frozen=True)
 class Workshop:
-    """Where contenders run. ``folder`` is for files, ``config`` has the settings of ``scan``; ``text_dedup`` is the
-    Python of an environment with that package, where there is one already."""
+    """Where contenders run. ``folder`` is for files, ``config`` has the settings of ``scan``; ``text_dedup`` and
+    ``datatrove`` are the Pythons of environments with these packages, where there are some already."""
 
     folder: Path
     config: Path
     text_dedup: Path | None = None
+    datatrove: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,8 @@ def _by_datasketch(workshop: Workshop, texts: Path, out: Path, most_seconds: flo
 
 def _by_text_dedup(way: str) -> Callable[[Workshop, Path, Path, float], tuple[ProcessTree, ThrownAway]]:
     def run(workshop: Workshop, texts: Path, out: Path, most_seconds: float) -> tuple[ProcessTree, ThrownAway]:
-        python = workshop.text_dedup or _installed(workshop.folder)
+        loads = "import text_dedup.minhash, text_dedup.simhash"
+        python = workshop.text_dedup or _installed(workshop.folder / "text-dedup", TEXT_DEDUP, loads)
         cache = out / "cache"
         command = [str(python), "-m", f"text_dedup.{way}", "--path", "json", "--data_files", str(texts)]
         command += ["--split", "train", "--column", "text", "--output", str(out / "kept"), "--cache_dir", str(cache)]
@@ -105,22 +108,31 @@ def _ids_kept(folder: Path) -> Iterator[int]:
             yield from map(int, batch.column("id").to_pylist())
 
 
-def _installed(folder: Path) -> Path:
-    """The Python of a new environment with text-dedup: what it pins does not go together with what is used here."""
-    environment = folder / "text-dedup"
+def _by_datatrove(workshop: Workshop, texts: Path, out: Path, most_seconds: float) -> tuple[ProcessTree, ThrownAway]:
+    loads = "import datatrove.pipeline.dedup"
+    python = workshop.datatrove or _installed(workshop.folder / "datatrove", DATATROVE, loads)
+    command = [str(python), str(Path(__file__).with_name("datatrove_minhash.py")), str(texts), str(out)]
+    took = _ran(command, workshop.folder / "datatrove.log", most_seconds)
+    if took.code is None:
+        return took, {}
+    return took, dict.fromkeys(map(int, (out / "thrown-away.jsonl").read_text().split()))
+
+
+def _installed(environment: Path, requirement: str, loads: str) -> Path:
+    """The Python of a new environment with a package whose pins do not go together with what is used here."""
     python = environment / "bin" / "python"
     if (environment / "whole").exists():
         return python
     shutil.rmtree(environment, ignore_errors=True)
     for command in (
         [sys.executable, "-m", "venv", str(environment)],
-        [str(python), "-m", "pip", "install", "-q", TEXT_DEDUP],
-        [str(python), "-c", "import text_dedup.minhash, text_dedup.simhash"],
+        [str(python), "-m", "pip", "install", "-q", *requirement.split()],
+        [str(python), "-c", loads],
     ):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             why = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
-            raise Unavailable(f"{TEXT_DEDUP} cannot be installed and loaded with {sys.version.split()[0]} here: {why}")
+            raise Unavailable(f"{requirement} cannot be installed and loaded with {sys.version.split()[0]} here: {why}")
     (environment / "whole").touch()
     return python
 
@@ -146,6 +158,9 @@ CONTENDERS: Final = {
     ),
     "text-dedup-simhash": Contender(
         "text-dedup 0.4.0, SimHash", "its defaults: 3-grams, 3 bits of 64; all cores", _by_text_dedup("simhash"),
+    ),
+    "datatrove-minhash": Contender(
+        "datatrove 0.10.1, MinHash", "its defaults: 5-grams, 14 buckets of 8 hashes; all cores", _by_datatrove
     ),
 }  # fmt: skip
 

@@ -188,13 +188,15 @@ def test_without_a_backlog_it_commits_twice_as_long_after_a_transaction_as_that_
     assert transactions.begun == begins
 
 
-def test_a_backlog_that_is_over_counts_until_the_next_commit(scripted: Scripted) -> None:
+def test_a_backlog_with_a_break_is_none_until_the_next_commit(scripted: Scripted) -> None:
     runner = scripted.runner()
     scripted.partitions, scripted.backlog = {0: Partition(1)}, True
     scripted.passes(runner, 0.25)
     scripted.backlog, scripted.answers["commit"] = False, True
-    scripted.passes(runner, 0.5, 1.0, 1.125)
-    assert [given["begin"] for given in scripted.said("commit")] == [False, False, True, True]
+    scripted.passes(runner, 0.5)
+    scripted.backlog, scripted.answers["commit"] = True, False
+    scripted.passes(runner, 0.75, 1.0, 1.5)
+    assert [given["begin"] for given in scripted.said("commit")] == [False, True, False, False, True]
 
 
 def test_quiet_partitions_commit_their_replay_point_once_an_hour(scripted: Scripted) -> None:

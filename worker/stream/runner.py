@@ -23,9 +23,10 @@ SAMPLE_SECONDS: Final = 1.0
 """Between two looks at what the worker holds; up to twice as long while a transaction is in flight, which keeps the
 worker busy."""
 PAUSE_A_TRANSACTION: Final = 2.0
-"""For how many times as long as the last transaction took none is begun, where no page waits for a parser: readers see
-pages soon, and a worker with little to do spends a third of its time in transactions at most. Behind a backlog it
-commits every ``commit_seconds``, since what a transaction costs besides its records is then shared by more of them."""
+"""For how many times as long as the last transaction took none is begun, where there is no backlog: readers see pages
+soon, and a worker with little to do spends a third of its time in transactions at most. Behind a backlog, which is
+where pages have waited for a parser without a break since the last one, it commits every ``commit_seconds``: what a
+transaction costs besides its records is then shared by more of them."""
 REFRESH_SECONDS: Final = 3600.0
 """Replay points of quiet partitions are committed anew this often, far below any retention of the logs."""
 
@@ -85,7 +86,7 @@ class Runner:
         now = self.clock()
         self._claimed = self._committed = self._sampled = now
         self._begun = self._not_before = now
-        self._backlog = False
+        self._backlog = True
         self._last = dict.fromkeys(("seal", "keep", "refresh"), now)
         self._idle = False
 
@@ -176,7 +177,7 @@ class Runner:
         return sent
 
     def _commit(self, now: float) -> bool:
-        self._backlog = self._backlog or self.parsing.backlog
+        self._backlog = self._backlog and self.parsing.backlog
         ready = sum(len(partition.decisions) for partition in self.worker.partitions.values())
         late = now - self._committed >= self.rhythm.commit_seconds
         in_flight = self.worker.committing
@@ -187,7 +188,7 @@ class Runner:
         if in_flight and (begun or not self.worker.committing):
             self._not_before = now + PAUSE_A_TRANSACTION * (now - self._begun)
         if begun:
-            self._begun, self._backlog = now, False
+            self._begun, self._backlog = now, True
         if due or begun:
             self._committed = now
         return begun
