@@ -36,7 +36,7 @@ class AskedToStop:
             stop()
 
     def leave(self) -> None:
-        """Signals do again what they did before this was made, and the one that came meanwhile does it now."""
+        """Signals do again what they did before this was made, and the one that came in between does it now."""
         for number, handler in self._before.items():
             signal.signal(number, handler)
         if self._by is not None:

@@ -8,7 +8,7 @@ Pages are appended and never moved. They leave in two steps, so that at no momen
 ========================================  =============================================================================
 killed                                    what becomes of the page
 ========================================  =============================================================================
-while it is appended                      its record is torn: it is passed over and named by whoever opens the file next
+while it is appended                      its record is torn: it is passed over and named when the file is opened next
 after that, before Kafka has confirmed    it is sent by the next crawl or command
 after Kafka has confirmed, before step 1  it is sent again; the later one is a refetch to the workers
 after step 1                              nothing is sent twice

@@ -1,8 +1,8 @@
 """The spool that a crawl has by default: one name a spider and folder, so that the next crawl finds what one has left.
 
 Crawls of one spider that run at once in one folder take ``NAME.spool``, ``NAME~2.spool`` and so on, each the first that
-no other process uses. A lock goes with its process, however that ends, so whoever opens a spool takes over what is left
-in the others that nobody uses. Only pages that are to go elsewhere stay where they are.
+no other process uses. A lock goes with its process, however that ends, so the next process that opens a spool takes
+over what is left in the files that no process uses. Only pages that are to go elsewhere stay where they are.
 """
 
 from __future__ import annotations

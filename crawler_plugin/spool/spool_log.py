@@ -32,7 +32,7 @@ def say_stored(log: CrawlLog, appended: Appended) -> None:
         log.skip(
             stats.SPOOL_ERRORS,
             f"the spool does not take a page ({appended.trouble}): make room there or raise DEDUP_SPOOL_BYTES. "
-            "Meanwhile the crawl waits for Kafka",
+            "Until then the crawl waits for Kafka",
             logging.ERROR,
         )
 

@@ -39,7 +39,7 @@ class Node:
 def node_properties(node: Node) -> dict[str, str]:
     """What a node of a cluster is told besides ``server_properties``: who the others are, and how much is copied.
 
-    Every topic is on all nodes, unless whoever makes it says otherwise, and takes a record once two of them have it.
+    Every topic is on all nodes, unless its maker says otherwise, and takes a record once two of them have it.
     """
     copies, least = str(len(node.controllers)), "2"
     voters = (f"{number}@{HOST}:{port}" for number, port in enumerate(node.controllers, 1))
@@ -71,7 +71,7 @@ def server_properties(port: int, controller_port: int) -> dict[str, str]:
         "log.dirs": LOGS,
         # A misspelt topic is an error, not a topic with one partition.
         "auto.create.topics.enable": "false",
-        # There is nobody to replicate to.
+        # There is no other node to replicate to.
         "default.replication.factor": "1",
         "min.insync.replicas": "1",
         "offsets.topic.replication.factor": "1",

@@ -78,7 +78,7 @@ def _tail(path: Path, since: int) -> str:
     try:
         with path.open("rb") as file:
             size = file.seek(0, 2)
-            if since > size:  # rolled over meanwhile
+            if since > size:  # rolled over since
                 since = 0
             file.seek(max(since, size - TAIL_BYTES))
             return file.read().decode(errors="replace")

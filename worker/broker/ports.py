@@ -31,7 +31,7 @@ def is_free(port: int) -> bool:
 
 
 def free_port(*, other_than: int | None = None) -> int:
-    """A port that nobody listens on now, as long as nobody takes it meanwhile.
+    """A port that is free now; another process may still take it before it is used.
 
     Raises:
         Unavailable: none of many tried was free.

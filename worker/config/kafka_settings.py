@@ -79,7 +79,7 @@ class KafkaSettings(Section):
     )
     sasl_oauth_token_file: FilePath | None = setting(
         None,
-        "OAUTHBEARER: file that holds the token, read at each login; whoever renews it replaces the file. Set it if "
+        "OAUTHBEARER: file that holds the token, read at each login; replace the file to renew it. Set it if "
         "another program writes tokens to a file.",
     )
     sasl_oauth_token_command: str | None = setting(

@@ -73,7 +73,7 @@ class TopicSettings(Section):
     )
     compression: Literal["zstd", "none"] = setting(
         "zstd",
-        "How workers compress deduplicated, verdicts and dead-letters. Workers may differ in it; whoever reads these "
+        "How workers compress deduplicated, verdicts and dead-letters. Workers may differ in it; a reader of these "
         "topics needs the codec. Change it to none where one of your consumers does not read it.",
     )
 

@@ -46,7 +46,7 @@ class Recipe:
 
     ``minimum`` is the least number of different features of a fingerprint. ``sketched`` adds sketch and bands, and
     ``addressed`` the URL that a page calls its own.
-    ``max_bytes`` is how much of a body is read. With a ``key`` nobody who lacks it can tell what a page comes to.
+    ``max_bytes`` is how much of a body is read. With a ``key`` only its owner can tell what a page comes to.
     """
 
     user_words: tuple[UserWord, ...] = ()
@@ -69,7 +69,7 @@ class Fingerprinter:
 
     ``begin`` is called with the name of each stage that a page comes to: ``extract`` takes the text out, ``segment``
     normalises it and cuts it into tokens and their hashes, ``fingerprint`` makes of them all that is kept. It does
-    nothing; whoever keeps time puts something else in its place.
+    nothing; a process that keeps time puts something else in its place.
     """
 
     def __init__(self, recipe: Recipe) -> None:
@@ -195,7 +195,7 @@ class Fingerprinter:
 
 
 def _unheard(stage: str) -> None:
-    """Nobody keeps time."""
+    """No time is kept."""
 
 
 def _canonical(named: NamedByHead | None, body: bytes, url: str) -> str | None:

@@ -28,7 +28,7 @@ LONGEST_SIPPED: Final = 128
 def hash_words(words: Sequence[str], *, key: bytes | None = None) -> Hashes:
     """One hash of 64 bits for each word, the same on every machine and in every process.
 
-    XXH3 of the UTF-8 bytes. With a ``key`` of 16 bytes nobody who lacks it can tell any of the hashes: in place of
+    XXH3 of the UTF-8 bytes. Without the ``key`` of 16 bytes, if there is one, no hash can be told: in place of
     XXH3, whose seed hides nothing, comes SipHash-2-4 (Aumasson and Bernstein: SipHash: a fast short-input PRF,
     INDOCRYPT 2012, section 2), and of more than ``LONGEST_SIPPED`` bytes BLAKE2b.
     """

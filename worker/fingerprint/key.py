@@ -1,9 +1,9 @@
-"""The secret that fingerprints may depend on: without it nobody can tell which page would be near to which.
+"""The secret that fingerprints may depend on: without it no attacker can tell which page would be near to which.
 
-All hashes here are public otherwise. Whoever knows them picks words whose hashes add up to the fingerprint and the
-sketch of a page that he wants gone, and publishes them first. With a secret, everything that is hashed from the bytes
-of a page comes from a pseudorandom function that he cannot compute (SipHash-2-4, Aumasson and Bernstein: SipHash: a
-fast short-input PRF, INDOCRYPT 2012; BLAKE2b with a key, RFC 7693). What is made of these hashes is made as it is
+All hashes here are public otherwise. An attacker who knows them picks words whose hashes add up to the fingerprint and
+the sketch of a page that he wants gone, and publishes them first. With a secret, everything that is hashed from the
+bytes of a page comes from a pseudorandom function that he cannot compute (SipHash-2-4, Aumasson and Bernstein: SipHash:
+a fast short-input PRF, INDOCRYPT 2012; BLAKE2b with a key, RFC 7693). What is made of these hashes is made as it is
 without.
 
 Each use has a part of the secret to itself, which tells nothing of the others. Verdicts show fingerprints, and of these

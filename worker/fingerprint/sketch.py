@@ -19,7 +19,7 @@ last byte tells which:
 slots estimate a similarity of (m/128 - 1/4) / (3/4), with a standard error of .055. All kinds come to this scale:
 
 - two slotted sketches: their equal slots;
-- two exact ones: the slots that a similarity J leads one to expect, 32 + 96·J, and five more. Whoever asks for so many
+- two exact ones: the slots that a similarity J leads one to expect, 32 + 96·J, and five more. Who asks for so many
   slots that chance does not bring unrelated texts there asks, in effect, for one standard error of the estimate above
   the limit that is meant; what was counted exactly needs no such distance. Sketches of 16 and of 8 bits are compared at
   8 bits, and repeated bigrams count as often as both have them;
@@ -119,7 +119,7 @@ PUBLIC: Final = Numbering(BOUNDARY, SLOT_MULTIPLIERS, BAND_MULTIPLIERS)
 
 
 def numbering_of(key: Key | None) -> Numbering:
-    """The one that nobody knows who lacks the key; without a key that which everybody knows."""
+    """With a key the one that only its owner knows; without a key the public one."""
     if key is None:
         return PUBLIC
     size = 4 * (SLOTS + BANDS * ROWS)

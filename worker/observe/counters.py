@@ -1,4 +1,4 @@
-"""What was counted, as plain numbers: cheap for the worker's thread, whole for whoever scrapes."""
+"""What was counted, as plain numbers: cheap for the worker's thread, whole for each scrape."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class FewValues:
 class Counters:
     """The numbers of all metrics of a catalogue.
 
-    ``tally`` and ``distribution`` hand out what is counted in; whoever writes there holds ``lock`` meanwhile, so that
+    ``tally`` and ``distribution`` hand out what is counted in; a writer holds ``lock`` all the time, so that
     ``copy`` sees what belongs together (pages and their latencies, say) together.
     """
 

@@ -193,7 +193,7 @@ def missing_for_readiness(worker: Worker) -> list[str]:
 def _replay_margins(worker: Worker, logs: Mapping[str, Bounds]) -> dict[Labels, float]:
     """By log: where the oldest replay point of this worker lies between the log's beginning (0) and its end (1).
 
-    A replay point after the last batch needs nothing of either log, although answers that nobody waited for may lie
+    A replay point after the last batch needs nothing of either log, although answers that no worker waited for may lie
     behind it.
     """
     points = [

@@ -3,7 +3,7 @@
 ``/metrics``
     All metrics, as text or as OpenMetrics, whichever is asked for.
 ``/livez``
-    200 while the loop goes round; else 503, and whoever supervises the worker should start it anew.
+    200 while the loop goes round; else 503, and the supervisor of the worker should start it anew.
 ``/readyz``
     200 while the worker does all that is its own; else 503 with what is missing, a line each. Not ready is no reason to
     start it anew: restoring takes its time, and a broker that is away comes back.

@@ -51,7 +51,7 @@ def section_of(host: str, url: str) -> str:
 
 
 class HostTable:
-    """Counts by host. Whoever counts and whoever reads hold one lock; see ``Counters.lock``."""
+    """Counts by host. Writers and readers hold one lock; see ``Counters.lock``."""
 
     def __init__(self, most: int = MOST_HOSTS) -> None:
         self._most = most
@@ -87,7 +87,7 @@ class Origins:
     """Counts committed pages by where they came from.
 
     Args:
-        counters: where the numbers go; whoever calls ``count`` holds its lock.
+        counters: where the numbers go; the caller of ``count`` holds its lock.
         hosts: so many hosts have series of their own; 0: no series by host at all.
     """
 

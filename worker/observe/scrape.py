@@ -95,7 +95,7 @@ def _in_state(found: Iterable[Sample], name: str, label: str, state: str) -> tup
 
 
 def _get(address: str) -> tuple[int, str]:
-    """Status and text, 0 and nothing if nobody answers; not by urllib, which would ask a proxy of the environment."""
+    """Status and text, 0 and nothing if no answer comes; not by urllib, which would ask a proxy of the environment."""
     parts = urlsplit(address)
     connection = HTTPConnection(parts.hostname or "", parts.port, timeout=_TIMEOUT_SECONDS)
     try:

@@ -119,7 +119,7 @@ def declared_inside(body: bytes) -> str | None:
     found = _declared_by_meta(head)
     if found is None and (xml := _XML_ENCODING.match(head)):
         found = codec_of(xml[1].decode("ascii"))
-    # Whoever wrote the declaration in ASCII was not in UTF-16.
+    # A declaration that was written in ASCII does not stand in UTF-16.
     return "utf-8" if found and found.startswith("utf-16") else found
 
 

@@ -119,7 +119,7 @@ def _send(fd: int, kind: FrameKind, number: int, payload: bytes) -> None:
 
 
 def _leave_dying_to(parent: int) -> None:
-    """Live as long as the parent does, whoever presses Ctrl-C or stops the service."""
+    """Live as long as the parent does, even where Ctrl-C or the end of a service reaches both."""
     for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(ignored, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a page that crashes the parser must not fill the disk

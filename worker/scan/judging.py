@@ -218,7 +218,7 @@ def _by_fetch_time(task: JudgeTask, judge: Judge, work: Path) -> Iterator[pa.Rec
 
 
 def _times(batch: pa.RecordBatch) -> NDArray[np.int64]:
-    """When each page was fetched; those of which nobody knows come last."""
+    """When each page was fetched; those of which that is not known come last."""
     found: NDArray[np.int64] = batch.column("fetched").fill_null(_LAST).to_numpy()
     return found
 

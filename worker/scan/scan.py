@@ -81,7 +81,7 @@ class Task:
         return [*self.old, *self.new]
 
     def plan(self, clock: float) -> ScanPlan:
-        """To be compared with that of whoever resumes."""
+        """To be compared with that of the scan that resumes."""
         return ScanPlan(
             archives=[(each.name, each.form, each.bytes_in_all) for each in self.archives],
             against=len(self.old),
@@ -97,7 +97,7 @@ def begun(folder: Path, resume: bool) -> ScanPlan | None:
 
     Raises:
         UsageError: another scan is there, interrupted or complete.
-        Refused: nobody can say which it is.
+        Refused: it cannot be told which it is.
     """
     plan = ScanPlan.read(folder)
     if plan is not None and not resume:
@@ -232,7 +232,7 @@ class _Coming:
         return self._bytes_before + (0 if self._now is None else self._now.bytes_read)
 
     def items(self) -> Iterator[Item]:
-        """In their order; what is read here is kept for whoever goes on."""
+        """In their order; what is read here is kept for a scan that goes on."""
         yield from self._read.items()
         for item in self._fresh():
             self._read.add(item)

@@ -71,7 +71,7 @@ class Scaling:
 
     @property
     def pages_a_cpu_second(self) -> float:
-        """By all CPU time, the broker's, too; what other programs do meanwhile hardly matters here."""
+        """By all CPU time, the broker's, too; what other programs do hardly matters here."""
         return self.pages / (self.loops + self.parsers + self.broker)
 
     @property

@@ -3,7 +3,7 @@
 Most elements are shown or not by their name alone, as ``vocabulary`` has it. The others:
 
 - A ``<template>`` is shown where it is a shadow root, and then its host shows what else it holds only where the root
-  has a ``<slot>``. A ``<textarea>`` is text where nobody may write in it, but not if it holds markup: that is there to
+  has a ``<slot>``. A ``<textarea>`` is text where no user may write in it, but not if it holds markup: that is there to
   be copied, often that of the very article around it.
 - Of a drawing only what stands in ``<text>`` is, and HTML in ``<foreignObject>``.
 - A ``<button>`` is what a reader does and not what he reads; but in a heading or the like, or around one, it is the

@@ -126,7 +126,7 @@ NTA: Final = ("\u0d28\u0d4d\u0d31", "\u0d7b\u0d4d\u0d31", "\u0d7b\u0d31")
 
 @cache
 def left_out() -> re.Pattern[str]:
-    """What nobody sees, but for joiners, and what writers leave out."""
+    """Invisible characters other than joiners, and what writers leave out."""
     tags = (tag for tag in map(chr, range(0xE0000, 0xE0080)) if unicodedata.category(tag) == "Cf")
     formats = (
         character

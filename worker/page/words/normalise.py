@@ -1,6 +1,6 @@
 """The spelling that tokens, "equal normalised text" and the hash of a text rest on.
 
-1. Compatibility forms become plain (NFKC), case is folded, and characters that nobody sees go (controls, zero width,
+1. Compatibility forms become plain (NFKC), case is folded, and invisible characters go (controls, zero width,
    soft hyphen, direction marks, variation selectors, halves of surrogate pairs). Of more than thirty marks in a row the
    first thirty stay: no language has so many (UAX #15, section 13, stream-safe text), and NFKC sorts them in a time
    that grows with their square.

@@ -19,7 +19,7 @@ def write_topic(records: Iterable[Verdict], out: Path) -> int:
     """Write a line a record to ``out``; how many there are.
 
     Partitions are read one after the other, and the order of pages goes across them: the records are kept in a file
-    beside ``out`` meanwhile, and in memory 32 bytes of each. A page's id and place are those in ``pages``.
+    next to ``out`` while it reads, and in memory 32 bytes of each. A page's id and place are those in ``pages``.
     """
     batches, places, begins = array("q"), array("q"), array("q", [0])
     with tempfile.TemporaryFile(dir=out.parent) as unsorted:

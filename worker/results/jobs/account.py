@@ -61,7 +61,7 @@ class JobAccount:
         if open_runs:
             return (
                 f"{open_runs} of {len(self.marks)} runs of {self.whose} have begun and not said how many pages they "
-                "have published: they go on (--follow waits for them), or were killed, and then nobody knows"
+                "have published: they go on (--follow waits for them), or were killed, and then it is not known"
             )
         assert self.published is not None
         missing = self.published - self.judged

@@ -28,7 +28,7 @@ class JobTopics:
     def verdicts(self, account: JobAccount, *, follow: bool) -> Iterator[Verdict]:
         """What is visible now and, to ``follow``, what becomes visible until the account is complete.
 
-        ``account`` is kept meanwhile.
+        ``account`` is kept until then.
 
         Raises:
             Unavailable: no broker answers, or a topic is missing.

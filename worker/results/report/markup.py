@@ -28,7 +28,7 @@ class Markup(str):
 
 
 def escaped(text: object) -> Markup:
-    """Any text as HTML; what nobody would see of it is shown as U+FFFD."""
+    """Any text as HTML; an invisible character of it is shown as U+FFFD."""
     return text if isinstance(text, Markup) else Markup(html.escape(_UNSEEN.sub("\ufffd", str(text))))
 
 

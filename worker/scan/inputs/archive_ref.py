@@ -41,7 +41,7 @@ class ArchiveRef(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, archive: Archive) -> ArchiveRef:
-        """That of an archive, whose pages nobody has counted yet."""
+        """That of an archive, whose pages are not counted yet."""
         file = archive.file if isinstance(archive, PackedFile) else None
         return cls(
             name=archive.name,

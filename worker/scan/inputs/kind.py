@@ -88,7 +88,7 @@ def kind_of(
         # Its first bytes are damaged: what is behind them may be whole.
         return _BY_NAME[stem], compression or packed_by_name
     if kind == "text" and stem in (".csv", ".tsv"):
-        return "csv", compression  # whose columns nobody knows: the user is told their names
+        return "csv", compression  # whose columns have unknown names: the user is told them
     return kind, compression
 
 

@@ -42,7 +42,7 @@ class StoredFile:
     """A file that can be opened again and again.
 
     ``where`` is its path, or its URL, ``below`` where a copy of it belongs in a folder of copies. ``size`` is in bytes,
-    None where nobody knows.
+    None where that is not known.
     """
 
     where: str

@@ -95,7 +95,7 @@ class Archive(Protocol):
 
     @property
     def bytes_in_all(self) -> int | None:
-        """How large it is as it is stored; None where nobody knows."""
+        """How large it is as it is stored; None where that is not known."""
 
     @property
     def bytes_read(self) -> int:
@@ -128,7 +128,7 @@ class ManyPages(Archive, Protocol):
 
 
 class Original(NamedTuple):
-    """The page that stays for another one: ``fetched`` in milliseconds since 1970 UTC, None where nobody knows."""
+    """The page that stays for another one: ``fetched`` in milliseconds since 1970 UTC, None where that is not known."""
 
     url: str
     id: str | None = None

@@ -73,7 +73,7 @@ def _digest(folder: Path) -> str:
 
 
 def copy_state(source: Path, target: Path) -> None:
-    """Make ``target`` a state like ``source``, which nobody writes to."""
+    """Make ``target`` a state like ``source``, which no process writes to."""
     target.mkdir(mode=0o700, parents=True, exist_ok=True)
     for name in _COPIED:
         if (source / name).exists():

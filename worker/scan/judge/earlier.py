@@ -48,7 +48,7 @@ def records_of_survivors(
     Args:
         file: where they stand, as in a record.
         numbers: int64 (n,), that of each one there.
-        ids: strings (n,), what the pages are called, null where nobody calls them anything.
+        ids: strings (n,), what the pages are called, null where they have no name.
         scheme: 16 hex digits for all that reading depends on.
     """
     count = len(entries)

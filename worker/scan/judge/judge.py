@@ -38,7 +38,7 @@ class Judge:
             those to come.
         blocks: of survivors that came before.
         now: dates pages without a fetch time, in milliseconds since 1970 UTC.
-        keep: is given each block of survivors as it is full, the oldest first; None where nobody wants them.
+        keep: is given each block of survivors as it is full, the oldest first; None where they are not wanted.
 
     Raises:
         Refused: a block is damaged, or needs more memory than ``index.memory_mb``, or ids do not fit each other.
@@ -90,7 +90,7 @@ class Judge:
             yield verdict_rows(together, decisions, self._urls.at, self._ids.at, is_suspect)
 
     def take(self, records: pa.RecordBatch) -> None:
-        """Judge pages of which nobody asks the verdicts; as ``verdicts``."""
+        """Judge pages whose verdicts are not wanted; as ``verdicts``."""
         for together in self._batches(records):
             self._decided(together)
 

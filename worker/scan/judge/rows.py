@@ -124,7 +124,7 @@ def verdict_rows(
 
 
 def _changes(decisions: Decisions, count: int) -> dict[str, pa.Array]:
-    """``previous`` and ``changed``; null where nobody looks."""
+    """``previous`` and ``changed``; null where changes are not tracked."""
     if decisions.seen is None:
         return {"previous": pa.nulls(count, pa.string()), "changed": pa.nulls(count, pa.float64())}
     told = [decisions.of(place) for place in range(count)]

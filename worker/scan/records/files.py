@@ -1,4 +1,4 @@
-"""Files of records: Parquet, of whoever wrote them."""
+"""Files of records: Parquet, whatever program wrote them."""
 
 from __future__ import annotations
 

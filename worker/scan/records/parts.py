@@ -1,7 +1,7 @@
 """What a scan has read so far, as files of records, so that one that was interrupted reads no page again.
 
 A part is whole, or it is not there. It holds records in the order of the archives, and says where among them an archive
-ended. Whoever goes on judges all of them once more, which takes microseconds each, and reads on behind the last.
+ended. A scan that goes on judges all of them once more, which takes microseconds each, and reads on behind the last.
 """
 
 from __future__ import annotations

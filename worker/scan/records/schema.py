@@ -1,8 +1,9 @@
 """A record: all that judging a page asks of it, and where it stands, as a row of Arrow columns.
 
 A row without a ``url`` is a place of an archive that no page could be read from; ``dead`` says why. A row with both is
-a page that could not be read. Records of one ``scheme`` (``parts.reading``) are equal whoever made them. Numbers are
-signed, since Spark, Iceberg and most databases know no others: 64 bits are kept as they are, in two's complement.
+a page that could not be read. Records of one ``scheme`` (``parts.reading``) are equal whatever program made them.
+Numbers are signed, since Spark, Iceberg and most databases know no others: 64 bits are kept as they are, in two's
+complement.
 """
 
 from __future__ import annotations
@@ -51,10 +52,10 @@ SCHEMA: Final = pa.schema(
 )
 """``file`` and ``offset`` as of ``RecordPlace``; ``id`` what its owner calls the page. ``url`` is the canonical one, of
 a dead page that has none the one that was given; ``dead`` is ``reason`` or ``reason: detail``. ``fetched`` is in
-milliseconds since 1970 UTC, null where nobody knows; ``canonical`` the URL that the page calls its own. ``language`` is
-empty where it is not known. ``fingerprint`` is null for a page of too few features; ``sketch`` and ``bands`` are 32
-bytes each, zeros for a page that has none. ``scheme`` are 16 hex digits for all that reading depends on. The others are
-those of ``messages.Claim``."""
+milliseconds since 1970 UTC, null where that is not known; ``canonical`` the URL that the page calls its own.
+``language`` is empty where it is not known. ``fingerprint`` is null for a page of too few features; ``sketch`` and
+``bands`` are 32 bytes each, zeros for a page that has none. ``scheme`` are 16 hex digits for all that reading depends
+on. The others are those of ``messages.Claim``."""
 
 _MAY_LACK: Final = frozenset(("id", "url", "dead", "fetched", "spider", "canonical", "fingerprint"))
 _SCHEME: Final = b"crawl-dedup.scheme"
@@ -64,7 +65,7 @@ _BITS: Final = frozenset(("fingerprint", "text_hash", "scope", "title_words"))
 
 
 def stamped(scheme: Scheme) -> pa.Schema:
-    """``SCHEMA`` with the words of the scheme, for whoever judges records of another one."""
+    """``SCHEMA`` with the words of the scheme, for the judge of records of another one."""
     return SCHEMA.with_metadata({_SCHEME: scheme.encode()})
 
 
