@@ -18,7 +18,10 @@ from crawler_plugin.wanted import media_types, status_ranges
 from crawler_plugin.wire.errors import UsageError
 from crawler_plugin.wire.kafka_client.options import codec_is_installed, option_problems, producer_connection
 
-OUR_FIELDS: Final = ("url", "body", "text", "status", "encoding", "content_type", "fetched", "dedup")
+OUR_FIELDS: Final = (
+    *("url", "body", "text", "status", "encoding", "content_type", "fetched"),
+    *("dedup", "dedup_store", "dedup_pardon"),
+)
 """What the plugin reads of an item, by our names; ``DEDUP_FIELDS`` maps them to the item's."""
 _ANY: Final = re.compile(r".+", re.DOTALL)
 _SERVER: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:,\[\]/]+):([0-9]{1,5})")

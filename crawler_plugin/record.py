@@ -16,6 +16,8 @@ of the item             becomes
                         since 1970 UTC as ``time.time()`` gives them; from 10^11 on milliseconds, since as seconds
                         that would be the year 5138. Without it: the time when the item passed
 ``dedup``               ``False``: the item is not published. Anything else says nothing
+``dedup_store``         ``False``: the header ``dedup-store`` is ``no``, so that no later page is compared with this one
+``dedup_pardon``        ``True``: the header ``dedup-pardon`` is ``yes``, so that the page survives
 ======================  ================================================================================================
 """
 
@@ -27,10 +29,11 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from crawler_plugin.body import PageBody
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.messages import PARDON_HEADER, STORE_HEADER, PageMeta
 from crawler_plugin.wire.moments import since_1970
 from crawler_plugin.wire.urls import canonical_url, without_userinfo
 
@@ -45,6 +48,8 @@ _TAG: Final = re.compile(
     r"|(?:a|b|br|div|em|h[1-6]|hr|i|img|li|ol|p|script|section|span|strong|style|table|td|th|tr|ul)(?:\s[^<>]{0,300})?/?)>",
     re.IGNORECASE,
 )
+_MARKS: Final = {"dedup_store": (False, STORE_HEADER, b"no"), "dedup_pardon": (True, PARDON_HEADER, b"yes")}
+"""By our name of a field: what it holds for the page to have a header, that header and its value."""
 _LARGEST_STATUS: Final = 999  # three digits (RFC 9110, section 15)
 _LATEST_MS: Final = 253_402_300_799_999
 """The end of the year 9999, the last that a datetime can name."""
@@ -97,8 +102,9 @@ class Origin:
 
         Raises:
             Unusable: it says that it is not to be published (``switched_off``), has neither body nor text
-                (``no_body``), one that is neither bytes nor str (``bad_body``), no absolute URL (``bad_url``), or is
-                of a type that itemadapter does not know (``no_item``).
+                (``no_body``), one that is neither bytes nor str (``bad_body``), no absolute URL (``bad_url``), says
+                neither yes nor no of how it is to be judged (``bad_mark``), or is of a type that itemadapter does not
+                know (``no_item``).
         """
         # Here, since it imports pydantic where that is installed; a crawl has it loaded, and nobody else needs to.
         from itemadapter import ItemAdapter
@@ -112,20 +118,31 @@ class Origin:
         return self._page(found, now_ms)
 
     def response_page(
-        self, *, url: str, status: int, content_type: bytes | None, body: bytes, now_ms: int
+        self,
+        *,
+        url: str,
+        status: int,
+        content_type: bytes | None,
+        body: bytes,
+        now_ms: int,
+        said: Mapping[str, Any] = MappingProxyType({}),
     ) -> PageRecord:
         """The record of a response that came at ``now_ms`` (milliseconds since 1970 UTC).
 
-        Its encoding is left to who reads the page: what the server says of it stands in the content type.
+        Its encoding is left to who reads the page: what the server says of it stands in the content type. ``said`` is
+        what its request says in ``meta``; of it ``dedup_store`` and ``dedup_pardon`` are read.
 
         Raises:
-            Unusable: its URL is none that a page can have, as that of ``data:`` is (``bad_url``).
+            Unusable: its URL is none that a page can have, as that of ``data:`` is (``bad_url``), or ``bad_mark`` as
+                for an item.
         """
-        return self._page({"url": url, "status": status, "content_type": content_type, "body": body}, now_ms)
+        found = {name: said.get(name) for name in _MARKS}
+        return self._page(found | {"url": url, "status": status, "content_type": content_type, "body": body}, now_ms)
 
     def _page(self, found: Mapping[str, Any], now_ms: int) -> PageRecord:
         """The record of what was found, by our names."""
         value, form, encoding = _content(found, self.fields)
+        marks = _marks(found)
         unread: list[str] = []
         try:
             url = without_userinfo(_text_url(found.get("url")))
@@ -139,7 +156,7 @@ class Origin:
                 job=self.job,
                 form=form,
             )
-            key, headers = canonical_url(url).encode(), tuple(meta.to_headers())
+            key, headers = canonical_url(url).encode(), (*meta.to_headers(), *marks)
         except ValueError as error:  # UnicodeEncodeError is one: half of a surrogate pair
             raise Unusable("bad_url", f"its URL: {error}") from error
         is_text = form == "text"
@@ -188,6 +205,18 @@ def _content(found: Mapping[str, Any], names: Mapping[str, str]) -> tuple[bytes,
             raise Unusable("no_body", f"it has neither {wanted}")
     what = "text" if body is None else "body"
     raise Unusable("bad_body", f"field {names[what]!r} holds a {type(found[what]).__name__}, neither bytes nor str")
+
+
+def _marks(found: Mapping[str, Any]) -> list[tuple[str, bytes]]:
+    """The headers that say how the page is to be judged."""
+    headers = []
+    for name, (marking, header, value) in _MARKS.items():
+        said = found.get(name)
+        if said is not None and not isinstance(said, bool):
+            raise Unusable("bad_mark", f"{name} is {said!r:.100}: give True or False")
+        if said is marking:
+            headers.append((header, value))
+    return headers
 
 
 def _text_url(url: object) -> str:

@@ -1,8 +1,8 @@
 """The guarantees, checked on what was left on the topics, by whomever: a simulated world or a real broker.
 
-J1 (G1) no two live survivors with different URLs are near. J2 (G2) a duplicate names an earlier live survivor that it
-is near to. J3 (G3, G5) whoever committed a page, and whenever, its verdict is a function of the log: it follows from
-J5. J4 (G4) every page is accounted for once. J5 verdicts equal the oracle's.
+J1 (G1) no two live survivors with different URLs are near, unless the later one was pardoned. J2 (G2) a duplicate names
+an earlier live survivor that it is near to. J3 (G3, G5) whoever committed a page, and whenever, its verdict is a
+function of the log: it follows from J5. J4 (G4) every page is accounted for once. J5 verdicts equal the oracle's.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Final
 
-from crawler_plugin.wire.messages import Batch, Order
+from crawler_plugin.wire.messages import NOT_STORED, PARDONED, Batch, Order
 from crawler_plugin.wire.outcomes import Verdict
 from tests.columns import claims_of
 from tests.oracle import Expected, Known, Near, verdicts
@@ -124,9 +124,11 @@ def check_survivors(traces: Traces, committed: dict[Source, Verdict | None]) -> 
         claim = claims[order]
         near = [(o, c) for o, c in survivors if live(o, order) and traces.near(c, claim)]
         if record.verdict == "unique":
-            if clash := [c.url for _, c in near if c.url != claim.url]:
+            is_pardoned = bool(claim.marks & PARDONED)
+            if clash := [c.url for _, c in near if (c.url == claim.url) == is_pardoned]:
                 raise Violation(f"J1: {claim.url} {order} survives beside {clash}")
-            survivors.append((order, claim))
+            if not claim.marks & NOT_STORED:
+                survivors.append((order, claim))
         elif record.duplicate_of not in [c.url for _, c in near]:
             raise Violation(f"J2: {claim.url} {order} names {record.duplicate_of}, near are {near}")
         if record.verdict == "duplicate" and record.duplicate_of == claim.url:

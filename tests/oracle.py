@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from crawler_plugin.wire.messages import Batch, Claim, Order
+from crawler_plugin.wire.messages import NOT_STORED, PARDONED, Batch, Claim, Order
 from worker.fingerprint.near import Match
 from worker.fingerprint.scoped import ScopedRecord
 from worker.index.entries import Survivor
@@ -50,6 +50,11 @@ def same_text(one: Claim | Survivor, other: Claim | Survivor) -> bool:
     return one.text_hash == other.text_hash and (one.fingerprint is None) == (other.fingerprint is None)
 
 
+def _compared(claim: Claim, known: Known) -> list[tuple[Order, Claim | Survivor]]:
+    """The survivors that a page is compared with."""
+    return [kept for kept in known.survivors if not claim.marks & PARDONED or kept[1].url == claim.url]
+
+
 def _previous(claim: Claim, survivors: list[tuple[Order, Claim | Survivor]]) -> str:
     own = [one for _, one in survivors if (one.url, one.scope) == (claim.url, claim.scope)]
     return "none" if not own else "same" if same_text(claim, own[-1]) else "changed"
@@ -79,10 +84,13 @@ def verdicts(
                 found[source] = Expected(order, "dead", claim.dead)
                 continue
             previous = _previous(claim, known.survivors)
-            kept = next(((kept, match) for kept in known.survivors if (match := near(claim, kept[1]))), None)
+            kept = next(((kept, match) for kept in _compared(claim, known) if (match := near(claim, kept[1]))), None)
             if kept is None:
-                known.survivors.append((order, claim))
+                if not claim.marks & NOT_STORED:
+                    known.survivors.append((order, claim))
                 reason = "first" if claim.fingerprint is not None else "no-features"
+                if claim.marks:
+                    reason = "not-stored" if claim.marks & NOT_STORED else "pardoned"
                 found[source] = Expected(order, "unique", reason, previous=previous)
             else:
                 (earlier, original), match = kept

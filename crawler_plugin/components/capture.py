@@ -66,6 +66,7 @@ class CaptureMiddleware(Component):
                 content_type=content_type,
                 body=response.body,
                 now_ms=self._delivery.now_ms(),
+                said=response.meta,
             )
         except Unusable as unusable:
             self._delivery.log.skip(

@@ -208,6 +208,7 @@ class Record(NamedTuple):
     key: str
     value: bytes
     meta: PageMeta
+    marks: dict[str, bytes]
 
 
 def records(broker: str, prefix: str) -> list[Record]:
@@ -223,7 +224,9 @@ def records(broker: str, prefix: str) -> list[Record]:
         while any(consumer.position(partition) < ends[partition] for partition in partitions):
             assert time.monotonic() < deadline
             for batch in consumer.poll(timeout_ms=500).values():
-                found += [Record(r.partition, r.key.decode(), r.value, PageMeta.from_headers(r.headers)) for r in batch]
+                for r in batch:
+                    marks = {name: value for name, value in r.headers if name.startswith("dedup-")}
+                    found.append(Record(r.partition, r.key.decode(), r.value, PageMeta.from_headers(r.headers), marks))
         return found
     finally:
         consumer.close()

@@ -12,7 +12,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import attrs
 import scrapy
@@ -114,6 +114,10 @@ class RenamedSpider(SiteSpider):
         yield {"link": response.url, "html": response.text, "status": "in stock", "when": 1_700_000_000}
 
 
+_SAID: Final = {"switched_off": {"dedup": False}, "notes.txt": {"dedup_store": False, "dedup_pardon": True}}
+"""In the meta of requests, by their path."""
+
+
 class CapturedSpider(SiteSpider):
     """Does with responses what spiders do, and says itself which its callbacks got, in the stat ``spider/got``."""
 
@@ -128,7 +132,7 @@ class CapturedSpider(SiteSpider):
             callback = getattr(self, path.partition(".")[0], None) or self.parse_page
             yield request.replace(
                 callback=callback,
-                meta={"dedup": False} if path == "switched_off" else {"dedup": None},
+                meta=_SAID.get(path, {"dedup": None}),
                 cb_kwargs={"number": 7} if path == "with_arguments" else {},
             )
 

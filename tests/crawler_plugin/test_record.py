@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from crawler_plugin import PageBody
 from crawler_plugin.kinds import OUR_FIELDS
 from crawler_plugin.record import Origin, PageRecord, Unusable, cut_to
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.messages import PARDON_HEADER, STORE_HEADER, PageMeta
 
 URL = "https://Example.com/b?z=1&a=2#top"
 NOW_MS = 1_763_700_000_123
@@ -101,6 +101,35 @@ def test_a_response_whose_url_is_none_of_a_page_is_told_apart() -> None:
     with pytest.raises(Unusable, match="its URL") as raised:
         ORIGIN.response_page(url="data:,page", status=200, content_type=None, body=b"page", now_ms=NOW_MS)
     assert raised.value.reason == "bad_url"
+
+
+@pytest.mark.parametrize(
+    ("said", "headers"),
+    [
+        ({}, []),
+        ({"dedup_store": True, "dedup_pardon": False}, []),
+        ({"dedup_store": None, "dedup_pardon": None}, []),
+        ({"dedup_store": False}, [(STORE_HEADER, b"no")]),
+        ({"dedup_pardon": True}, [(PARDON_HEADER, b"yes")]),
+        ({"dedup_pardon": True, "dedup_store": False}, [(STORE_HEADER, b"no"), (PARDON_HEADER, b"yes")]),
+    ],
+)
+def test_how_a_page_is_to_be_judged_is_said_by_its_item_or_by_its_request(
+    said: dict[str, Any], headers: list[tuple[str, bytes]]
+) -> None:
+    plain = {"url": URL, "status": 200, "content_type": None, "body": b"", "now_ms": NOW_MS}
+    captured = ORIGIN.response_page(**plain, said={"dedup": True, "url": "no"} | said)
+    assert list(captured.headers) == [*ORIGIN.response_page(**plain).headers, *headers]
+    assert list(page(**said).headers) == [*page().headers, *headers]
+
+
+@pytest.mark.parametrize("value", ["no", 0, 1, b"", [], "x" * 10**6], ids=repr)
+@pytest.mark.parametrize("name", ["dedup_store", "dedup_pardon"])
+def test_what_is_neither_true_nor_false_of_it_sends_nothing(name: str, value: object) -> None:
+    with pytest.raises(Unusable, match=f"{name} is .*: give True or False") as raised:
+        page(**{name: value})
+    assert raised.value.reason == "bad_mark"
+    assert len(str(raised.value)) < 200
 
 
 def test_an_empty_body_is_a_page_that_is_empty() -> None:

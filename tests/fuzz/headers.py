@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
-from crawler_plugin.wire.errors import UnreadableRecord
-from crawler_plugin.wire.messages import PageMeta, text_headers
+from crawler_plugin.wire.errors import PageError, UnreadableRecord
+from crawler_plugin.wire.messages import PARDON_HEADER, STORE_HEADER, PageMeta, text_headers
 from crawler_plugin.wire.urls import canonical_url
+from worker.stream.partition.fingerprint_pool import marks_of
 
-NAMES = (*PageMeta.__struct_fields__, "theirs")
+NAMES = (*PageMeta.__struct_fields__, "theirs", STORE_HEADER, PARDON_HEADER)
 
 
 def attack(data: bytes) -> None:
     """Lines of a name's number and a value."""
     headers = [(NAMES[line[0] % len(NAMES)], line[1:]) for line in data.split(b"\n") if line]
     text_headers(headers)
+    with suppress(PageError):
+        marks_of(headers)
     try:
         meta = PageMeta.from_headers(headers)
     except UnreadableRecord:
@@ -36,4 +40,4 @@ def seeds() -> Iterator[bytes]:
         b"ftp://%zz@x",
     ):
         yield b"\x00" + url
-        yield b"\x00" + url + b"\n\x01200\n\x02text/html\n\x03gbk\n\x0417\n\x05s\n\x06j\n\x07text"
+        yield b"\x00" + url + b"\n\x01200\n\x02text/html\n\x03gbk\n\x0417\n\x05s\n\x06j\n\x07text\n\x09no\n\x0ayes"

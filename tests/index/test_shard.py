@@ -92,6 +92,26 @@ def test_a_look_up_is_its_definition_whatever_was_stored_loaded_and_expired(
 
 
 @every_engine
+def test_from_one_near_entry_to_the_next_all_of_them_are_found(engine: Engine | None) -> None:
+    shard = Shard(engine=engine, k=1)
+    values = [0b0, 0b11, 0b1, 0b0, 0b111, 0b0, None, 0b1]
+    shard.store([page(value, order=(number, 0), text_hash=7) for number, value in enumerate(values)])
+
+    def walk(asked: Survivor, expired_up_to: int = -1) -> list[int]:
+        slots, found = [-1], shard.earliest_near(asking([asked]), expired_up_to)
+        while found.hits():
+            slots.append(found.slot(0))
+            found = shard.earliest_near(asking([asked]), expired_up_to, slots[-1])
+        return [slot for slot in slots if slot >= 0]
+
+    assert walk(page(0b0)) == [0, 2, 3, 5, 7]
+    assert walk(page(None, text_hash=7)) == [6]
+    assert walk(page(0b0), expired_up_to=2) == [3, 5, 7]
+    shard.expire(2)
+    assert walk(page(0b0)) == [3, 5, 7], "a slot is the same while others expire"
+
+
+@every_engine
 def test_how_far_two_sketches_agree_is_told_where_both_pages_have_one(engine: Engine | None) -> None:
     shard, without = Shard(engine=engine, sketch=SketchRule()), Shard(engine=engine)
     sketched = Survivor((1, 0), "u", 5, 7, 9, 0, sketch=bytes([255] * 31 + [0x3F]), bands=b"b" * 32)

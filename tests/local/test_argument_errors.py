@@ -33,6 +33,7 @@ TYPES: Final[list[tuple[str, Given]]] = [
     ("headers", {"url": URL, "body": b"", "headers": {1: "news"}}),
     (r"headers\['spider'\]", {"url": URL, "body": b"", "headers": {"spider": b"news"}}),
     *(("id", {"id": id_, "text": ""}) for id_ in (NAN, b"a", ("a",), True)),
+    *((name, {"url": URL, "body": b"", name: value}) for name in ("store", "pardon") for value in ("no", 0, None)),
     ("'title'", {"url": URL, "body": b"", "title": "a"}),
 ]
 VALUES: Final[list[tuple[str, Given]]] = [

@@ -16,6 +16,7 @@ from worker.local import FetchedPage
 
 NOW = 1_700_000_000_000
 FIELDS = {name: name for name in ("url", "body", "text", "status", "encoding", "content_type", "fetched", "dedup")}
+FIELDS |= {"dedup_store": "store", "dedup_pardon": "pardon"}
 
 
 @pytest.mark.parametrize(
@@ -26,6 +27,8 @@ FIELDS = {name: name for name in ("url", "body", "text", "status", "encoding", "
         {"url": "http://a.example/", "body": b"", "content_type": "text/html; charset=utf-8"},
         {"url": "http://a.example/", "text": "\u4e00"},
         {"url": "HTTP://A.example", "text": "", "fetched": NOW - 5},
+        {"url": "http://a.example/", "text": "", "store": False, "pardon": True},
+        {"url": "http://a.example/", "text": "", "store": True, "pardon": False},
     ],
 )
 def test_it_is_the_record_of_an_item_with_these_fields(item: dict[str, object]) -> None:

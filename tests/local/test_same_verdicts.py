@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -124,6 +125,15 @@ def test_verdicts_are_those_of_workers_that_read_the_same_order(near: dict[str, 
     kinds = ("unique", "duplicate", "refetch", "dead", "exact-text", "hamming", "bad-url", "no-body")
     assert all(seen[kind] > 2 for kind in kinds), seen
     assert seen["sketch"] > 2 or near["predicate"] == "simhash"
+
+
+def test_pages_that_are_pardoned_or_not_stored_are_so_here_as_there() -> None:
+    chance = random.Random(5)
+    said: list[dict[str, bool]] = [{}, {}, {}, {"store": False}, {"pardon": True}, {"store": False, "pardon": True}]
+    pages = [(replace(page, **chance.choice(said)), now) for page, now in crawl(1, 300, odd=True)]  # type: ignore[arg-type]
+    seen = both(pages, settings(), claims_a_batch=16)
+    kinds = ("unique", "duplicate", "refetch", "not-stored", "pardoned", "first", "exact-text", "same-url")
+    assert all(seen[kind] > 5 for kind in kinds), seen
 
 
 @pytest.mark.parametrize("days", [2, 4])

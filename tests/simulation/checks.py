@@ -3,8 +3,8 @@
 J6 a shard rebuilt from its blocks equals the live one, and so does one rebuilt from a snapshot; where everything that
 is decided has been written, the blocks leave no hole;
 J7 whoever owns a shard knows every block that is to be buried one day;
-J8 a claim carries the time of its page, within what the broker's time allows; a dead letter says why it is one, and
-what is too large is not passed on.
+J8 a claim carries the marks of its page, and its time, within what the broker's time allows; a dead letter says why it
+is one, and what is too large is not passed on.
 """
 
 from __future__ import annotations
@@ -101,13 +101,17 @@ def check_dead_letters(schedule: Schedule) -> None:
             raise Violation(f"J8: the dead letter of {source} holds {record.value!r} instead of {body!r}")
 
 
-def check_clocks(schedule: Schedule) -> None:
-    """Neither a page from the future nor one without a time moves the log's clock beyond what the broker says."""
+def check_claims(schedule: Schedule) -> None:
+    """Each claim says how its page is to be judged, however often it is claimed. Neither a page from the future nor one
+    without a time moves the log's clock beyond what the broker says.
+    """
     ahead = DAY_MS if schedule.ttl is None else min(DAY_MS, schedule.ttl // 10)
     pages = {(record.partition, record.offset): record for record in everything(schedule.world, PAGES)}
     for claim in claimed(recorded(schedule.world), schedule.policy.scheme):
         page = pages[claim.partition, claim.offset]
-        fetched = Shown.of(page).fetched
+        fetched, marks = Shown.of(page).fetched, Shown.of(page).marks
+        if claim.marks != marks:
+            raise Violation(f"J8: a page with the marks {marks} is claimed with {claim.marks}")
         if claim.clock != (page.timestamp if fetched is None else min(fetched, page.timestamp + ahead)):
             raise Violation(f"J8: a page of {fetched}, which came at {page.timestamp}, claims {claim.clock}")
 

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from crawler_plugin.wire.messages import Claim
+from crawler_plugin.wire.messages import NOT_STORED, PARDONED, Claim
 from tests.fingerprint.definition.sketch import bands, sketch
 from worker.fingerprint.hashing import hash_words
 from worker.pool.process_pool import PoolUsage
@@ -53,6 +53,10 @@ TEMPLATES: Final = (15, 20)
 """Texts that many pages of a titled crawl have."""
 
 
+MARKS: Final = (0, 0, 0, 0, NOT_STORED, PARDONED, PARDONED, NOT_STORED | PARDONED)
+"""Of the pages of a marked crawl."""
+
+
 def _site(url: str) -> int:
     """One of two, or none."""
     return sum(url.encode()) % 5 % 3
@@ -68,7 +72,8 @@ class Crawl:
     """What the pages of a crawl may be: how many, bits of their fingerprints, and how far copies may be apart.
 
     Of an ``accurate`` one they have sketches, bands and scopes. Of a ``hostile`` one some have impossible fetch times.
-    Of a ``titled`` one they have sites and titles, and most are of templates.
+    Of a ``titled`` one they have sites and titles, and most are of templates. Of a ``marked`` one some are not to be
+    stored, pardoned, or both.
     """
 
     count: int
@@ -77,6 +82,7 @@ class Crawl:
     accurate: bool
     hostile: bool
     titled: bool = False
+    marked: bool = False
 
     def pages(self, chance: random.Random, beside: random.Random) -> list[tuple[bytes, bytes]]:
         """The pages in the order in which they are published: (key, value).
@@ -113,6 +119,8 @@ class Crawl:
             fetched = chance.choice((str(4 * tick), str(4 * tick), str(max(0, 4 * tick - chance.randrange(60))), ""))
             if self.hostile and beside.random() < 0.1:
                 fetched = str(beside.choice(IMPOSSIBLE))
+            if self.marked:
+                standing = (standing or "|0|0|0") + f"|{beside.choice(MARKS)}"
             pages.append((url.encode(), f"{shown}|{text_hash}|{fetched}|{text}|{scope}{standing}".encode()))
         return pages
 
@@ -128,6 +136,7 @@ class Shown(NamedTuple):
     site: int = 0
     title: int = 0
     doubt: int = 0
+    marks: int = 0
 
     @classmethod
     def of(cls, record: Record) -> Shown:
@@ -183,4 +192,5 @@ def claim_of(record: Record, ttl: int | None = None) -> Claim:
         site=shown.site,
         title=shown.title,
         doubt=shown.doubt,
+        marks=shown.marks,
     )

@@ -60,13 +60,13 @@ class PlainIndex:
         self.candidates = 0
         self.splits = 0
 
-    def earliest_near(self, queries: Queries, expired_up_to: int = -1) -> Found:
+    def earliest_near(self, queries: Queries, expired_up_to: int = -1, after: int = -1) -> Found:
         found = {}
         self.look_ups += len(queries)
         self.candidates += len(queries) * len(self.survivors)
         for number, query in enumerate(records_of(queries)):
             for slot, survivor in enumerate(self.survivors):
-                if survivor.order[0] > expired_up_to and (match := self.near(query, survivor)):
+                if slot > after and survivor.order[0] > expired_up_to and (match := self.near(query, survivor)):
                     found[number] = (slot, survivor, match)
                     break
         return found_of(found, len(queries))

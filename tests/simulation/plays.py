@@ -12,8 +12,10 @@ from tests.simulation.growth import Growing
 from tests.simulation.schedule import (
     ACCURATE,
     HOLDERS,
+    MARKED,
     REAL,
     REAL_ACCURATE,
+    REAL_MARKED,
     REAL_TITLED,
     SMALL,
     TITLED,
@@ -29,7 +31,7 @@ def schedule(scale: Scale, seed: int, kind: type[Schedule] = Schedule) -> None:
     """One generation, from its first page to its last."""
     played = kind(seed, scale).run()
     checks.check(played)
-    checks.check_clocks(played)
+    checks.check_claims(played)
     checks.check_written(played)
 
 
@@ -49,12 +51,15 @@ PLAYS: Final[dict[str, Play]] = {
     "growing": partial(schedule, SMALL, kind=Growing),
     "accurate": partial(schedule, ACCURATE),
     "titled": partial(schedule, TITLED),
+    "marked": partial(schedule, MARKED),
     "succession": partial(succession, SMALL),
     "titled-succession": partial(succession, TITLED),
+    "marked-succession": partial(succession, MARKED),
     "growing-succession": partial(succession, SMALL, kind=Growing),
     "gap": gap,
     "growing-gap": partial(gap, kind=Growing),
     "real": partial(schedule, REAL),
     "real-accurate": partial(schedule, REAL_ACCURATE),
     "real-titled": partial(schedule, REAL_TITLED),
+    "real-marked": partial(schedule, REAL_MARKED),
 }

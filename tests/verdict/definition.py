@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from crawler_plugin.wire.messages import NOT_KNOWN, SAME_TEXT, Answer, Claim, Hit
+from crawler_plugin.wire.messages import NOT_KNOWN, NOT_STORED, PARDONED, SAME_TEXT, Answer, Claim, Hit
 from tests.columns import hits_of, seen_of, void_of
 from tests.oracle import Near
 from worker.fingerprint.sketch import agreement, share_of_new
 from worker.verdict.change import Change
-from worker.verdict.decide import DEAD, DUPLICATE, FIRST, NO_FEATURES, REFETCH, SAME_URL, UNIQUE, Decision
+from worker.verdict.decide import DEAD, DUPLICATE, REFETCH, SAME_URL, UNIQUE, Decision
 
 
 def decisions_by_definition(
@@ -19,6 +19,20 @@ def decisions_by_definition(
     """``worker.verdict.decide.decide`` claim by claim, from objects; shards agree on which claims are void."""
     judged = _judged(batch, claims, answers, near)
     return [replace(one, change=_change(one, judged, answers)) for one in judged] if track_changes else judged
+
+
+def is_compared(claim: Claim, url: str) -> bool:
+    """Whether a page is compared with survivors of this URL, near or not."""
+    return not claim.marks & PARDONED or claim.url == url
+
+
+def reason_of_unique(claim: Claim) -> str:
+    """Why a unique page is unique."""
+    if claim.marks & NOT_STORED:
+        return "not-stored"
+    if claim.marks & PARDONED:
+        return "pardoned"
+    return "first" if claim.fingerprint is not None else "no-features"
 
 
 def _change(decision: Decision, judged: Sequence[Decision], answers: Sequence[Answer]) -> Change | None:
@@ -31,6 +45,7 @@ def _change(decision: Decision, judged: Sequence[Decision], answers: Sequence[An
         for one in judged
         if one.order < decision.order
         and one.outcome == UNIQUE
+        and not one.claim.marks & NOT_STORED
         and (one.claim.url, one.claim.scope) == (claim.url, claim.scope)
     ]
     if here:
@@ -71,7 +86,10 @@ def _judged(batch: int, claims: Sequence[Claim], answers: Sequence[Answer], near
         # Every stored survivor comes from an earlier batch, so it is before any survivor of this one.
         original = stored.get(place)
         if original is None:
-            earlier = next((other for other in survivors if near(claim, claims[other])), None)
+            earlier = next(
+                (other for other in survivors if is_compared(claim, claims[other].url) and near(claim, claims[other])),
+                None,
+            )
             if earlier is not None:
                 match = near(claim, claims[earlier])
                 assert match is not None
@@ -86,9 +104,9 @@ def _judged(batch: int, claims: Sequence[Claim], answers: Sequence[Answer], near
                     else None,
                 )
         if original is None:
-            survivors.append(place)
-            reason = FIRST if claim.fingerprint is not None else NO_FEATURES
-            decisions.append(Decision(order, claim, UNIQUE, reason))
+            if not claim.marks & NOT_STORED:
+                survivors.append(place)
+            decisions.append(Decision(order, claim, UNIQUE, reason_of_unique(claim)))
         elif original.url == claim.url:
             decisions.append(Decision(order, claim, REFETCH, SAME_URL, original))
         else:

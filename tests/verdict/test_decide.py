@@ -13,10 +13,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_plugin.wire.errors import Refused
-from crawler_plugin.wire.messages import NEAR_REASONS, NOT_KNOWN, SAME_TEXT, Answer, Claim, Hit, Order
+from crawler_plugin.wire.messages import (
+    NEAR_REASONS,
+    NOT_KNOWN,
+    NOT_STORED,
+    PARDONED,
+    SAME_TEXT,
+    Answer,
+    Claim,
+    Hit,
+    Order,
+)
 from tests import oracle
 from tests.columns import Seen, answer_of, batch_of
-from tests.verdict.definition import decisions_by_definition
+from tests.verdict.definition import decisions_by_definition, is_compared
 from worker.fingerprint.near import HAMMING_RATIO, AccurateNear, SimHashNear
 from worker.fingerprint.scoped import ScopedNear
 from worker.fingerprint.sketch import SKETCH_BYTES
@@ -151,12 +161,53 @@ def test_shards_that_disagree_on_void_claims_stop_the_worker() -> None:
         judged([claim("a", 0b0)], answer(void=[0]), answer(void=[0], shard=1), answer(shard=2))
 
 
+def marked(marks: int, url: str, fingerprint: int = 0) -> Claim:
+    return msgspec.structs.replace(claim(url, fingerprint), marks=marks)
+
+
+def test_a_page_that_is_not_stored_is_judged_and_no_later_one_is_compared_with_it() -> None:
+    kept_out = [marked(NOT_STORED, url) for url in ("a", "a", "b")]
+    assert judged([*kept_out, claim("c", 0), marked(NOT_STORED, "d"), marked(NOT_STORED, "c")]) == [
+        "0 unique not-stored",
+        "1 unique not-stored",
+        "2 unique not-stored",
+        "3 unique first",
+        "4 duplicate exact-text c (7, 3)",
+        "5 refetch same-url c (7, 3)",
+    ]
+    found = decide(BATCH, Claims.of(kept_out), [answer()], NEAR)
+    assert found.unique.all() and not len(found.survivors(0, 1))
+
+
+def test_a_pardoned_page_survives_beside_others_and_is_a_refetch_beside_its_own() -> None:
+    pages = [claim("a", 0), marked(PARDONED, "b"), marked(PARDONED, "b", 1), claim("b", 0), claim("c", 1)]
+    assert judged(pages) == [
+        "0 unique first",
+        "1 unique pardoned",
+        "2 refetch same-url b (7, 1)",
+        "3 duplicate exact-text a (7, 0)",
+        "4 duplicate hamming a (7, 0)",
+    ]
+    assert judged([marked(PARDONED, "b")], answer(hit(0, (3, 2), "b"))) == ["0 refetch same-url b (3, 2)"]
+
+
+def test_a_page_near_to_a_pardoned_one_only_is_its_copy() -> None:
+    pages = [claim("a", 0b00), marked(PARDONED, "b", 0b01), claim("c", 0b11)]
+    assert judged(pages)[1:] == ["1 unique pardoned", "2 duplicate hamming b (7, 1)"]
+
+
+def test_a_page_that_is_pardoned_and_not_to_be_stored_is_unique_and_not_stored() -> None:
+    pages = [claim("a", 0), marked(PARDONED | NOT_STORED, "b"), marked(PARDONED | NOT_STORED, "b")]
+    assert judged(pages)[1:] == ["1 unique not-stored", "2 unique not-stored"]
+
+
 URLS = [f"http://{n}.example/" for n in range(6)]
 standing = {
     "site": st.sampled_from((0, 1, 2)),
     "title": st.sampled_from((0, 2, 4, 7)),
     "title_words": st.sampled_from((0, 0b111, 0b1110, 0b11100)),
     "doubt": st.sampled_from((0, 0, 1, 2)),
+    "marks": st.sampled_from((0, 0, 0, 1, 2, 3)),
 }
 claims = st.builds(
     lambda one, tokens, **fields: msgspec.structs.replace(one, tokens=tokens, **fields),
@@ -181,7 +232,11 @@ def shards_answer(
         own = [(order, survivor) for order, survivor in kept if home_shard(survivor, shards) == shard]
         hits = []
         for place, asking in enumerate(asked):
-            near = ((order, survivor, NEAR(asking, survivor)) for order, survivor in own)
+            near = (
+                (order, survivor, NEAR(asking, survivor))
+                for order, survivor in own
+                if is_compared(asking, survivor.url)
+            )
             first = next(((order, survivor, match) for order, survivor, match in near if match), None)
             if first and place not in void and asking.dead is None:
                 order, survivor, match = first
@@ -203,7 +258,7 @@ def test_it_judges_as_one_sequential_walk_over_the_log_does(log: list[list[Claim
         for decision in decided(asked, *shards_answer(batch, asked, kept, void, shards), batch=batch):
             original = decision.original.order if decision.original else None
             found[decision.order] = decision.outcome, decision.reason, original
-            if decision.outcome == "unique":
+            if decision.outcome == "unique" and not decision.claim.marks & NOT_STORED:
                 kept.append((decision.order, decision.claim))
     batches = [(n, batch_of(asked)) for n, asked in enumerate(log)]
     expected = oracle.verdicts(batches, NEAR, scheme=SCHEME).values()

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pytest
 
-from crawler_plugin.wire.messages import EVIDENCE_BYTES, Claim
+from crawler_plugin.wire.messages import EVIDENCE_BYTES, NOT_STORED, Claim
 from worker.fingerprint.scoped import ANNOUNCED, DOUBTED, LEAST_ACROSS, TEMPLATE
 from worker.verdict.claims import Claims
 from worker.verdict.titles_of_texts import TitlesOfTexts
@@ -132,6 +132,18 @@ def test_pages_without_any_title_are_marked_and_count_for_none() -> None:
 
 def test_urls_that_stand_for_titles_count_as_such() -> None:
     assert doubts([page(title) for title in (3, 5, 7, 9)])[-1] == TEMPLATE
+
+
+def test_a_page_that_is_not_stored_is_marked_and_does_not_count() -> None:
+    kept_out = [page(title, marks=NOT_STORED) for title in (8, 10, 12)]
+    table = TitlesOfTexts()
+    assert marked(table, kept_out) == ([DOUBTED] * 2 + [TEMPLATE], b"")
+    assert len(table) == 0
+    assert marked(table, [page(2), kept_out[0], page(4), kept_out[1]])[0] == [DOUBTED] * 4
+    assert marked(table, kept_out[:1])[0] == [TEMPLATE]
+    alone = TitlesOfTexts()
+    marked(alone, [page(2), page(4)])
+    assert table.evidence() == alone.evidence()
 
 
 def test_what_changes_nothing_leaves_no_evidence() -> None:

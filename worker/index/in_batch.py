@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
 
@@ -40,12 +41,29 @@ def void_claims(
     return void
 
 
-def earliest_in_batch(pages: Queries, asked: NDArray[np.bool_], near: ScopedNear) -> NDArray[np.int64]:
+@dataclass(frozen=True, eq=False)
+class Marked:
+    """Pages of a batch that are judged otherwise than most.
+
+    Columns (n,): one that is not ``stored`` (bool) is no survivor; a ``pardoned`` one (bool) is compared only with
+    those of its own number in ``urls`` (int64).
+    """
+
+    stored: NDArray[np.bool_]
+    pardoned: NDArray[np.bool_]
+    urls: NDArray[np.int64]
+
+
+def earliest_in_batch(
+    pages: Queries, asked: NDArray[np.bool_], near: ScopedNear, marked: Marked | None = None
+) -> NDArray[np.int64]:
     """For each page that is ``asked``, the place of the earliest survivor before it that it is near to; else -1.
 
-    int64 (n,). Survivors are the pages that are asked and near to no survivor before them.
+    int64 (n,). Survivors are the pages that are asked, stored, and near to no survivor before them.
     """
-    kernels = _kernels()
+    kernels, count = _kernels(), len(pages)
+    if marked is None:
+        marked = Marked(np.ones(count, np.bool_), np.zeros(count, np.bool_), np.zeros(count, np.int64))
     rule = Rules.of(near)
     rules = np.zeros(kernels.RULES, np.int64)
     rules[kernels.K] = rule.k
@@ -58,9 +76,9 @@ def earliest_in_batch(pages: Queries, asked: NDArray[np.bool_], near: ScopedNear
         rules[kernels.SHORT], rules[kernels.SHORT_THRESHOLD] = rule.sketch.short, rule.sketch.short_threshold
         rules[kernels.SHORT_LEAST], rules[kernels.SHORT_MOST] = rule.sketch.short_ratio
     rules[kernels.LEAST_ACROSS] = rule.least_across
-    earlier = np.empty(len(pages), np.int64)
+    earlier = np.empty(count, np.int64)
     kernels.earliest(
-        rules, asked, pages.fingerprint, pages.bare, pages.text_hash, pages.numbers, pages.scope, pages.bands,
-        pages.sketch, earlier,
+        rules, asked, marked.stored, marked.pardoned, marked.urls, pages.fingerprint, pages.bare, pages.text_hash,
+        pages.numbers, pages.scope, pages.bands, pages.sketch, earlier,
     )  # fmt: skip
     return earlier

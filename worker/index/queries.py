@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Final
 
@@ -118,6 +118,11 @@ class Found:
     def order(self, query: int) -> Order:
         """(offset of its batch, place in it) of the entry."""
         return int(self.batches[query]), int(self.places[query])
+
+    def put(self, query: int, other: Found) -> None:
+        """Take what another one has found for its only query for what was found for this one."""
+        for column in fields(self):
+            getattr(self, column.name)[query] = getattr(other, column.name)[0]
 
     def slot(self, query: int) -> int:
         """What ``Shard.url`` takes."""

@@ -132,13 +132,14 @@ class Shard:
         """Live entries."""
         return len(self._columns)
 
-    def earliest_near(self, queries: Queries, expired_up_to: int = -1) -> Found:
-        """For each query the earliest entry, of a batch later than ``expired_up_to``, that is near to it.
+    def earliest_near(self, queries: Queries, expired_up_to: int = -1, after: int = -1) -> Found:
+        """For each query the earliest entry, of a batch later than ``expired_up_to``, that is near to it; one of those
+        behind the slot ``after``.
 
         Raises:
             ValueError: queries without the token counts that the rules need, as they do where any text is doubted.
         """
-        lower = max(0, self._columns.first_after(expired_up_to) - self._columns.first)
+        lower = max(self._columns.first_after(expired_up_to), after + 1, self._columns.first) - self._columns.first
         self.look_ups += len(queries)
         asked = self._asked(queries)
         best = np.full(len(queries), NO_SLOT, np.int64)

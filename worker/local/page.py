@@ -9,7 +9,7 @@ from numbers import Integral
 from typing import Any, Final, TypeAlias, TypedDict
 
 from crawler_plugin.wire.errors import PageError
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.messages import PARDON_HEADER, STORE_HEADER, PageMeta
 from crawler_plugin.wire.moments import since_1970
 from crawler_plugin.wire.urls import canonical_url, url_of_id
 from worker.local.argument_errors import refuse_unknown, shown, text_or_none, wrong_type
@@ -34,6 +34,8 @@ class AboutPage(TypedDict, total=False):
     fetched: int | datetime | str | None
     headers: Mapping[str, str]
     id: str | int | None
+    store: bool
+    pardon: bool
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -50,6 +52,9 @@ class FetchedPage:
     ``near.scope=host`` and ``site`` are compared with each other, as the pages of one site are. ``url`` is then
     ``record://id/`` and the id, as for rows of a scan.
 
+    With ``store=False`` the page is judged, and no later page is compared with it. With ``pardon=True`` it is compared
+    with pages of its own URL only: it survives although others are near to it.
+
     Raises:
         TypeError, ValueError: an argument, which is named, is of another type, there is neither URL nor id, both body
             and text, or a time that is none.
@@ -63,6 +68,8 @@ class FetchedPage:
     fetched: int | None
     headers: Mapping[str, str]
     id: str | None
+    store: bool
+    pardon: bool
 
     def __init__(
         self,
@@ -74,6 +81,8 @@ class FetchedPage:
         fetched: int | datetime | str | None = None,
         headers: Mapping[str, str] = _NO_HEADERS,
         id: str | int | None = None,
+        store: bool = True,
+        pardon: bool = False,
         **unknown: Any,
     ) -> None:
         refuse_unknown(unknown, self.__slots__)
@@ -89,6 +98,8 @@ class FetchedPage:
             "fetched": _milliseconds(fetched),
             "headers": _headers(headers),
             "id": id,
+            "store": _yes_or_no("store", store),
+            "pardon": _yes_or_no("pardon", pardon),
         }
         if body is not None and text is not None:
             raise ValueError("body and text are both given: leave out text, which is read only where there is no body")
@@ -110,8 +121,9 @@ class FetchedPage:
             fetched=self.fetched,
             form="text" if is_text else "bytes",
         )
+        marks = [(STORE_HEADER, b"no")] * (not self.store) + [(PARDON_HEADER, b"yes")] * self.pardon
         try:
-            headers = [(name, content.encode()) for name, content in self.headers.items()] + meta.to_headers()
+            headers = [(name, content.encode()) for name, content in self.headers.items()] + meta.to_headers() + marks
             return Record(0, offset, _key(self.url), value, headers, now)
         except UnicodeEncodeError as error:  # half of a surrogate pair
             return Record(0, offset, None, value, (), now, unreadable=f"what is said of the page is no text: {error}")
@@ -142,6 +154,12 @@ def as_asked(page: object) -> FetchedPage:
     if page.body is None and page.text is None:
         raise ValueError("body and text are both None: give one of them; an empty page has b''")
     return page
+
+
+def _yes_or_no(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise wrong_type(name, value, "True or False")
+    return value
 
 
 def _id(value: object) -> str | None:

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawler_plugin.wire.errors import UnreadableRecord
-from crawler_plugin.wire.messages import PACKED_WIDTHS, Batch, Claim
+from crawler_plugin.wire.messages import NOT_STORED, PACKED_WIDTHS, PARDONED, Batch, Claim, MarkedBatch
 from worker.fingerprint.hashing import hash_slices
 from worker.fingerprint.sketch import as_keys, as_words
 from worker.index.entries import OPTIONAL
+from worker.index.in_batch import Marked
 from worker.index.queries import Queries
 
 _DTYPES: Final[Mapping[str, np.dtype[Any]]] = {
@@ -28,11 +29,12 @@ _DTYPES: Final[Mapping[str, np.dtype[Any]]] = {
     "tokens": np.dtype("<u4"),
     "url_bytes": np.dtype("<u4"),
     "status": np.dtype("<u2"),
-    "bare": np.dtype("?"),
+    "bare": np.dtype("u1"),
     "language": np.dtype("u1"),
 }
 """Of the columns of ``messages.PACKED_WIDTHS``."""
 _WIDTH: Final = sum(PACKED_WIDTHS.values())
+_ALL_MARKS: Final = NOT_STORED | PARDONED
 _MOST_URL_BYTES: Final = 1 << 24
 """Of a batch: four times what 1,024 claims have with the longest URLs. More would be forged, to fill the memory."""
 _U64: Final = np.dtype("<u8")
@@ -47,7 +49,8 @@ class Claims(Sequence[Claim]):
     ``languages``; ``pages`` is what ``near`` reads of them, with all its columns. ``dead`` holds places and reasons.
     ``ends`` int64 says where in ``urls`` each URL ends; ``canonical`` uint64 is the hash of the URL that a page calls
     its own, ``status`` uint16 that of HTTP, ``template`` uint32 stands for its URL's template, 0 for none each.
-    ``rows`` are the claims that the columns were made of, if they were. Do not write to columns.
+    ``rows`` are the claims that the columns were made of, if they were. ``marks`` uint8 is None where no claim has any.
+    Do not write to columns.
     """
 
     partition: NDArray[np.int64]
@@ -63,6 +66,7 @@ class Claims(Sequence[Claim]):
     status: NDArray[np.uint16]
     template: NDArray[np.uint32]
     rows: Sequence[Claim] | None = None
+    marks: NDArray[np.uint8] | None = None
 
     @classmethod
     def of(cls, rows: Sequence[Claim]) -> Claims:
@@ -107,6 +111,7 @@ class Claims(Sequence[Claim]):
             canonical=column(np.uint64, (row.canonical for row in rows)),
             status=column(np.uint16, (row.status for row in rows)),
             template=column(np.uint32, (row.template for row in rows)),
+            marks=column(np.uint8, (row.marks for row in rows)) if any(row.marks for row in rows) else None,
         )
 
     @classmethod
@@ -117,6 +122,7 @@ class Claims(Sequence[Claim]):
             UnreadableRecord: columns that contradict each other; the same for every worker.
         """
         columns = _unpacked(batch)
+        marks = columns["bare"] >> 1
         ends = np.cumsum(columns["url_bytes"], dtype=np.int64)
         urls = _inflated(batch.urls, int(ends[-1]) if batch.count else 0)
         starts = urls + b"\0"
@@ -140,7 +146,7 @@ class Claims(Sequence[Claim]):
             dead=dict(batch.dead),
             pages=Queries(
                 fingerprint=np.frombuffer(batch.fingerprint, _U64).copy(),
-                bare=columns["bare"],
+                bare=(columns["bare"] & 1).view(np.bool_),
                 text_hash=np.frombuffer(batch.text_hash, _U64).copy(),
                 tokens=columns["tokens"],
                 **{name: _optional(getattr(batch, name), dtype, batch.count) for name, dtype in OPTIONAL.items()},
@@ -150,23 +156,25 @@ class Claims(Sequence[Claim]):
             canonical=_optional(batch.canonical, _U64, batch.count),
             status=columns["status"],
             template=_optional(batch.template, _U32, batch.count),
+            marks=marks if marks.any() else None,
         )
 
     def to_batch(self, scheme: bytes, writer: bytes) -> Batch:
         """The record that holds them."""
         pages = self.pages
+        bare = pages.bare if self.marks is None else pages.bare | self.marks << np.uint8(1)
         columns = {
             "partition": self.partition,
             "offset": self.offset,
             "clock": self.clock,
             "tokens": pages.tokens,
             "url_bytes": np.diff(self.ends, prepend=0),
-            "bare": pages.bare,
+            "bare": bare,
             "language": self.language,
             "status": self.status,
         }
         kept = {name: getattr(pages, name) for name in OPTIONAL}
-        return Batch(
+        return (Batch if self.marks is None else MarkedBatch)(
             scheme=scheme,
             writer=writer,
             count=len(self),
@@ -231,6 +239,7 @@ class Claims(Sequence[Claim]):
             title=int(pages.title[place]),
             title_words=int(pages.title_words[place]),
             doubt=int(pages.doubt[place]),
+            marks=0 if self.marks is None else int(self.marks[place]),
         )
 
     def url(self, place: int) -> str:
@@ -266,6 +275,28 @@ class Claims(Sequence[Claim]):
         return alive
 
     @cached_property
+    def stored(self) -> NDArray[np.bool_]:
+        """Which claims are stored where they are unique, bool (n,): all without the mark ``NOT_STORED``."""
+        return self._without(NOT_STORED)
+
+    @cached_property
+    def pardoned(self) -> NDArray[np.bool_]:
+        """Which claims have the mark ``PARDONED``, bool (n,)."""
+        return ~self._without(PARDONED)
+
+    @cached_property
+    def marked(self) -> Marked | None:
+        """What the marks say, None where no claim has any."""
+        if self.marks is None:
+            return None
+        first: dict[str, int] = {}
+        urls = [first.setdefault(self.url(place), place) for place in range(len(self))]
+        return Marked(self.stored, self.pardoned, np.array(urls, np.int64))
+
+    def _without(self, mark: int) -> NDArray[np.bool_]:
+        return np.ones(len(self), np.bool_) if self.marks is None else (self.marks & np.uint8(mark)) == 0
+
+    @cached_property
     def highest(self) -> dict[int, int]:
         """The highest offset of each partition that pages are claimed of."""
         order = np.lexsort((self.offset, self.partition))
@@ -290,8 +321,9 @@ def _unpacked(batch: Batch) -> dict[str, NDArray[Any]]:
         rows = planes[begin:end].reshape(dtype.itemsize, batch.count).T
         columns[name] = np.array(rows, order="C").view(dtype).reshape(batch.count)
         begin = end
-    if (columns["bare"].view(np.uint8) > 1).any():
-        raise UnreadableRecord("the column bare of a batch holds other bytes than 0 and 1")
+    known = 1 | _ALL_MARKS << 1 if isinstance(batch, MarkedBatch) else 1
+    if (columns["bare"] > known).any():
+        raise UnreadableRecord(f"the column bare of a batch holds larger bytes than {known}")
     return columns
 
 

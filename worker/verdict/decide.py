@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawler_plugin.wire.errors import Refused
-from crawler_plugin.wire.messages import MAX_U64, Answer, Claim, Hit, Order
+from crawler_plugin.wire.messages import MAX_U64, NOT_STORED, Answer, Claim, Hit, Order
 from worker.fingerprint.near import EXACT_BYTES, EXACT_TEXT
 from worker.fingerprint.scoped import ScopedNear, title_masks
 from worker.fingerprint.sketch import agreement, similarity
@@ -30,6 +30,8 @@ DEAD: Final = "dead"
 FIRST: Final = "first"
 SAME_URL: Final = "same-url"
 NO_FEATURES: Final = "no-features"
+NOT_KEPT: Final = "not-stored"
+PARDON: Final = "pardoned"
 
 _NONE: Final = -1
 _GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
@@ -94,8 +96,9 @@ class Decision:
 class Decisions:
     """What was decided of the n claims of the batch at offset ``batch``; iterated, the decisions on those not void.
 
-    ``void`` and ``unique`` bool (n,); ``earlier`` int64 (n,), the place of the survivor in this batch that a page is
-    near to, and ``stored`` int64 (n,), the number of the hit that tells of a survivor of an earlier one, -1 for none.
+    ``void`` and ``unique`` bool (n,), of which those that are stored are survivors; ``earlier`` int64 (n,), the place
+    of the survivor in this batch that a page is near to, and ``stored`` int64 (n,), the number of the hit that tells of
+    a survivor of an earlier one, -1 for none.
     ``seen`` is None where nobody looks for earlier texts; else it has the latest survivor of the page's URL.
     ``answers`` are those of all shards.
     """
@@ -126,17 +129,16 @@ class Decisions:
             return Decision(order, claim, DEAD, claim.dead)
         change = None if self.seen is None else self.seen.change(self.batch, place, claim)
         if self.unique[place]:
-            reason = FIRST if claim.fingerprint is not None else NO_FEATURES
-            return Decision(order, claim, UNIQUE, reason, change=change)
+            return Decision(order, claim, UNIQUE, _why_unique(claim), change=change)
         original = self._original(place, claim)
         if original.url == claim.url:
             return Decision(order, claim, REFETCH, SAME_URL, original, change)
         return Decision(order, claim, DUPLICATE, original.reason, original, change)
 
     def survivors(self, shard: int, shards: int) -> NDArray[np.int64]:
-        """The places, ascending, of unique pages whose home is this one of so many shards."""
+        """The places, ascending, of survivors whose home is this one of so many shards."""
         if not self._homes:
-            places = np.flatnonzero(self.unique)
+            places = np.flatnonzero(self.unique & self.claims.stored)
             homes = home_shards(self.claims.pages, shards)[places]
             self._homes.update((number, places[homes == number]) for number in np.unique(homes).tolist())
             self._homes.setdefault(_NONE, places[:0])
@@ -214,6 +216,12 @@ class Decisions:
         return np.cumsum([len(answer.urls) for answer in self.answers])
 
 
+def _why_unique(claim: Claim) -> str:
+    if claim.marks:
+        return NOT_KEPT if claim.marks & NOT_STORED else PARDON
+    return FIRST if claim.fingerprint is not None else NO_FEATURES
+
+
 def _may_be_same(sites: NDArray[np.uint32], others: NDArray[np.uint32]) -> NDArray[np.bool_]:
     """Which sites are the same as those of others, or not known."""
     same: NDArray[np.bool_] = (sites == others) | (sites == 0) | (others == 0)
@@ -245,7 +253,8 @@ def decide(
     Claims are walked in order. Of the earliest live survivors in the answers and the survivors before it in this batch,
     a claim is compared with the earliest: none, and it is unique, a survivor itself; one of its own URL, and it is a
     refetch; else it is a duplicate of that survivor, never of another duplicate. Every stored survivor comes from an
-    earlier batch, so it is before any survivor of this one.
+    earlier batch, so it is before any survivor of this one. A unique page that is not to be stored is no survivor. A
+    pardoned one is compared with survivors of its own URL only: answers name no others of it.
 
     With ``track_changes`` each is compared with the latest survivor of its URL and scope, too: the last one before it
     in this batch, else the latest in the answers. No verdict depends on that.
@@ -259,9 +268,9 @@ def decide(
     void[places[places < count]] = True
     stored = _earliest_stored(answers, count)
     asked = ~void & claims.alive & (stored == _NONE)
-    earlier = earliest_in_batch(claims.pages, asked, near)
+    earlier = earliest_in_batch(claims.pages, asked, near, claims.marked)
     unique = asked & (earlier == _NONE)
-    seen = LatestOfUrl.of(claims, unique, answers) if track_changes else None
+    seen = LatestOfUrl.of(claims, unique & claims.stored, answers) if track_changes else None
     return Decisions(batch, claims, near, void, unique, earlier, stored, seen, answers)
 
 

@@ -124,11 +124,20 @@ class TitlesOfTexts:
 
     def mark(self, claims: Claims) -> NDArray[np.uint8]:
         """How far the text of each of these claims is doubted, uint8 (n,): it is a template's if it is one by what was
-        counted before. Then it is counted itself; but if ``keep`` is not called next, none of them is."""
-        self._take_back()
-        kernels, rows = _kernels(), _rows_of(claims)
+        counted before. Then it is counted itself, if it is one that is stored; but if ``keep`` is not called next, none
+        of them is."""
         assert claims.pages.doubt is not None
-        doubts, said = claims.pages.doubt.astype(np.uint8), np.zeros(len(rows), np.uint8)
+        doubts, rows, stored = claims.pages.doubt.astype(np.uint8), _rows_of(claims), claims.stored
+        if stored.all():
+            return self._try(rows, doubts)
+        doubts[~stored] = self._try(rows[~stored], doubts[~stored])
+        doubts[stored] = self._try(rows[stored], doubts[stored])
+        return doubts
+
+    def _try(self, rows: NDArray[np.uint64], doubts: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Count these rows, and no others that are not kept; changes ``doubts`` and returns it."""
+        self._take_back()
+        kernels, said = _kernels(), np.zeros(len(rows), np.uint8)
         before = len(self._young)
         self._young.known[kernels.LENGTHENED] = 0
         lengthened = np.empty(BANDS * len(rows), np.int32)

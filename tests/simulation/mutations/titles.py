@@ -24,11 +24,11 @@ def _seen_by_shards(stack: ExitStack, change: Callable[[Any], Any]) -> None:
     """Shards compare pages and survivors that were changed."""
     honest = PlainIndex.earliest_near
 
-    def earliest_near(self: PlainIndex, queries: Any, expired_up_to: int = -1) -> Found:
+    def earliest_near(self: PlainIndex, queries: Any, expired_up_to: int = -1, after: int = -1) -> Found:
         near = self.near
         self.near = lambda one, other: near(change(one), change(other))
         try:
-            return honest(self, queries, expired_up_to)
+            return honest(self, queries, expired_up_to, after)
         finally:
             self.near = near
 

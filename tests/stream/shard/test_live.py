@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler_plugin.wire.messages import SAME_TEXT, Answer, Claim
+from crawler_plugin.wire.messages import NOT_STORED, PARDONED, SAME_TEXT, Answer, Claim
 from tests.columns import hits_of, pending, seen_of, void_of
 from tests.simulation.plain_index import PlainIndex
 from tests.simulation.schedule import SCHEME
@@ -20,7 +21,7 @@ from worker.index.shard import Shard
 from worker.stream.log_follower import DecidedBatch
 from worker.stream.policy import ReplayPoint
 from worker.stream.shard.expiry_clocks import Clocks
-from worker.stream.shard.live import Index, LiveShard, Standing
+from worker.stream.shard.live import OWN_AMONG, Index, LiveShard, Standing
 from worker.stream.shard.restore import standing_of
 from worker.verdict.claims import Claims
 from worker.verdict.decide import decide, home_shard
@@ -319,6 +320,43 @@ def test_without_the_setting_no_url_is_looked_for(new_index: NewIndex) -> None:
     alone = Alone(new_index)
     alone.feed(at(0, "a", 0b0))
     assert seen_of(alone.ask(at(1, "a", 0b0))) == []
+
+
+def marked(offset: int, marks: int, url: str, fingerprint: int = 0) -> Claim:
+    return msgspec.structs.replace(claim(offset, fingerprint, url=url), marks=marks)
+
+
+def test_a_page_that_is_not_to_be_stored_is_not(new_index: NewIndex) -> None:
+    at = Alone(new_index)
+    at.feed(marked(0, NOT_STORED, "http://a/"), marked(1, NOT_STORED | PARDONED, "http://b/"))
+    assert len(at.shard.index) == 0
+    assert at.shard.standing.claimed_up_to == {0: 1}
+    assert not orders(at.ask(claim(2, 0)))
+
+
+def test_of_a_pardoned_page_only_the_survivor_of_its_own_url_is_told(new_index: NewIndex) -> None:
+    at = Alone(new_index)
+    at.feed(*(marked(number, PARDONED, f"http://{number}/") for number in range(4)))
+    assert len(at.shard.index) == 4
+    asked = [marked(4, PARDONED, "http://2/", 1), marked(5, PARDONED, "http://9/"), marked(6, 0, "http://2/")]
+    assert orders(at.ask(*asked)) == {0: (0, 2), 2: (0, 0)}
+    assert [hit.reason for hit in hits_of(at.ask(*asked))] == ["hamming", "exact-text"]
+
+
+def test_an_own_survivor_is_looked_for_among_so_many_near_ones(new_index: NewIndex) -> None:
+    at = Alone(new_index)
+    at.feed(*(marked(number, PARDONED, f"http://{number}/") for number in range(OWN_AMONG + 1)))
+    last = marked(50, PARDONED, f"http://{OWN_AMONG - 1}/"), marked(51, PARDONED, f"http://{OWN_AMONG}/")
+    assert orders(at.ask(*last)) == {0: (0, OWN_AMONG - 1)}
+
+
+def test_a_survivor_of_its_own_that_has_expired_is_none(new_index: NewIndex) -> None:
+    at = Alone(new_index, ttl=10)
+    at.feed(claim(0, 0, url="http://a/", clock=5))
+    at.feed(marked(1, PARDONED, "http://b/"))
+    assert orders(at.ask(marked(2, PARDONED, "http://b/"))) == {0: (1, 0)}
+    at.feed(claim(3, 0b111000, clock=16))
+    assert not orders(at.ask(marked(4, PARDONED, "http://b/")))
 
 
 def test_a_suspect_is_told_in_answers_and_kept_in_blocks_and_in_snapshots() -> None:

@@ -79,12 +79,15 @@ def _sketches_near(rules: I64, tokens: I64, sketches: U64, one: int, other: int)
 
 
 @compiled(
-    "void(int64[::1], boolean[::1], uint64[::1], boolean[::1], uint64[::1], uint32[:, ::1], uint64[::1], "
-    "uint32[:, ::1], uint64[:, ::1], int64[::1])"
+    "void(int64[::1], boolean[::1], boolean[::1], boolean[::1], int64[::1], uint64[::1], boolean[::1], uint64[::1], "
+    "uint32[:, ::1], uint64[::1], uint32[:, ::1], uint64[:, ::1], int64[::1])"
 )
 def earliest(
     rules: I64,
     asked: Mask,
+    stored: Mask,
+    pardoned: Mask,
+    urls: I64,
     values: U64,
     bare: Mask,
     texts: U64,
@@ -96,9 +99,10 @@ def earliest(
 ) -> None:
     """For each page that is ``asked``, the place of the earliest survivor before it that it is near to, else -1.
 
-    Survivors are the pages that are asked and near to none. ``pages`` has the words of ``plan.PAGE_WORDS``. Those that
-    are near to pages of their own title only lie apart, as in ``worker.index.apart``: else a batch of one text under
-    many titles would be walked through for each of them.
+    Survivors are the pages that are asked, near to none, and ``stored``. A ``pardoned`` page is compared only with
+    those that have its number in ``urls``. ``pages`` has the words of ``plan.PAGE_WORDS``. Those that are near to pages
+    of their own title only lie apart, as in ``worker.index.apart``: else a batch of one text under many titles would be
+    walked through for each of them.
     """
     count, keys, tokens = values.shape[0], bands.shape[1], pages[:, plan.PAGE_TOKENS].astype(np.int64)
     spread = HEADS
@@ -115,12 +119,15 @@ def earliest(
         if not asked[place]:
             continue
         best = count
+        only = pardoned[place]
         title = np.uint64(pages[place, plan.PAGE_TITLE])
         own = title_mask(title)
         turns = 2 if title != np.uint64(0) else 1
         if bare[place]:
             for number in range(empties):
                 other = empty[number]
+                if only and urls[other] != urls[place]:
+                    continue
                 if texts[other] == texts[place] and _may_be_near(least, pages, scopes, place, other):
                     best = other
                     break
@@ -135,6 +142,7 @@ def earliest(
                             other < best
                             and popcount(values[other] ^ value) <= np.uint64(rules[K])
                             and apart[other] == (turn == 1)
+                            and not (only and urls[other] != urls[place])
                             and _may_be_near(least, pages, scopes, place, other)
                             and in_ratio(rules[RATIO_LEAST], rules[RATIO_MOST], tokens[place], tokens[other])
                             and (not sketched or _sketches_allow(rules, texts, sketches, place, other))
@@ -155,6 +163,7 @@ def earliest(
                         other < best
                         and kept[other, band] == band_key
                         and apart[other] == (turn == 1)
+                        and not (only and urls[other] != urls[place])
                         and _may_be_near(least, pages, scopes, place, other)
                         and _sketches_near(rules, tokens, sketches, place, other)
                     ):
@@ -162,6 +171,8 @@ def earliest(
                     other = later[other, band]
         if best < count:
             earlier[place] = best
+            continue
+        if not stored[place]:
             continue
         apart[place] = is_alone(pages[place, plan.PAGE_DOUBT], tokens[place], least)
         if bare[place]:

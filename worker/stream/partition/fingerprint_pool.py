@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
 from crawler_plugin.wire.errors import PageError, UnreadableRecord
-from crawler_plugin.wire.messages import MOST_STATUS, Claim, PageMeta
+from crawler_plugin.wire.messages import (
+    MOST_STATUS,
+    NOT_STORED,
+    PARDON_HEADER,
+    PARDONED,
+    STORE_HEADER,
+    Claim,
+    Headers,
+    PageMeta,
+)
 from crawler_plugin.wire.urls import canonical_url
 from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.pool.process_pool import PoolUsage
@@ -25,6 +34,9 @@ BAD_URL: Final = "bad-url"
 NO_BODY: Final = "no-body"
 UNREADABLE: Final = "unreadable-record"
 
+_MARKS: Final = {STORE_HEADER: (b"no", NOT_STORED), PARDON_HEADER: (b"yes", PARDONED)}
+"""By the name of a header: the value that is a mark, and that mark."""
+
 
 class Source(NamedTuple):
     """What a claim tells of its page besides the parser's result."""
@@ -35,6 +47,7 @@ class Source(NamedTuple):
     url: str
     scope: int = 0
     status: int = 0
+    marks: int = 0
 
 
 class PageReaders(Protocol):
@@ -99,10 +112,11 @@ class FingerprintPool:
             clock = bounded_clock(meta.fetched, record.timestamp, self.ttl)
             url = identity(meta.url)
             scope = self.scope_of(url, record.headers)
+            marks = marks_of(record.headers)
         except PageError as error:
             self._dead.append(_dead_claim(Source(record.partition, record.offset, clock, url), error))
         else:
-            source = Source(record.partition, record.offset, clock, url, scope, _status(meta.status))
+            source = Source(record.partition, record.offset, clock, url, scope, _status(meta.status), marks)
             self._line.append((source, body, meta.at(url)))  # it stands for an empty page, however it was spelled
             self._feed()
 
@@ -162,6 +176,23 @@ def identity(url: str) -> str:
     return canonical
 
 
+def marks_of(headers: Headers) -> int:
+    """What the headers say of how the page is judged, as ``Claim.marks``; of a repeated name the last one counts.
+
+    Raises:
+        PageError: a value is neither ``yes`` nor ``no``. To guess would store what must not be stored, or drop a page
+            that was pardoned, and its sender would not hear of it.
+    """
+    marks = 0
+    for name, value in {name: value for name, value in headers if name in _MARKS}.items():
+        if value not in (b"yes", b"no"):
+            shown = "none" if value is None else repr(value[:40])
+            raise PageError(BAD_HEADERS, f"the value of {name} is {shown}; send the page again with yes or no")
+        marked_by, mark = _MARKS[name]
+        marks |= mark if value == marked_by else 0
+    return marks
+
+
 def _status(status: int | None) -> int:
     """That of HTTP as a claim has it."""
     return status if status is not None and 0 <= status < MOST_STATUS else 0
@@ -187,6 +218,7 @@ def _claim(source: Source, page: Fingerprinted) -> Claim:
         title=page.title,
         title_words=page.title_words,
         doubt=page.doubt,
+        marks=source.marks,
     )
 
 

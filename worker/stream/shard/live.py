@@ -26,6 +26,9 @@ from worker.verdict.clock import NO_WATERMARK, watermark_after
 from worker.verdict.findings import CopyGroups
 from worker.verdict.suspects import Suspects, Templates
 
+OWN_AMONG: Final = 16
+"""A pardoned page's own survivor is looked for among so many of each shard that are near to it, the earliest ones. Only
+of a text that was pardoned at more URLs there are more, and each of them would cost a look-up."""
 NEVER: Final = -1
 """The floor while nothing has expired, and the end of the cover before the first batch."""
 
@@ -33,8 +36,8 @@ NEVER: Final = -1
 class Index(Measured, Protocol):
     """What is needed of ``worker.index.shard.Shard``."""
 
-    def earliest_near(self, queries: Queries, expired_up_to: int = ...) -> Found:
-        """For each query the earliest live entry that is near."""
+    def earliest_near(self, queries: Queries, expired_up_to: int = ..., after: int = ...) -> Found:
+        """For each query the earliest live entry that is near, of those behind a slot."""
 
     def latest_of(
         self, url: Callable[[int], str], hashes: NDArray[np.uint64], queries: Queries, expired_up_to: int = ...
@@ -200,6 +203,8 @@ class LiveShard(LogSubscriber):
         asked = ~void & claims.alive
         expired = self.standing.expired_up_to(self.policy.ttl)
         found = self.index.earliest_near(pending.queries(asked), expired)
+        if claims.marks is not None:
+            self._look_for_own(pending, asked, found, expired)
         hits = np.flatnonzero(found.slots >= 0)
         urls = self.index.urls(found.slots[hits])
         orders = _orders_of(found, hits)
@@ -220,6 +225,19 @@ class LiveShard(LogSubscriber):
             suspect=bytes(order in self.suspects.known for order in orders) if self.suspects.known else b"",
             **(self._seen(pending, asked, expired) if self.policy.track_changes else {}),
         )
+
+    def _look_for_own(self, pending: Pending, asked: NDArray[np.bool_], found: Found, expired: int) -> None:
+        """Of what was found for pardoned claims, leave only survivors of their own URLs."""
+        claims, places = pending.claims, np.flatnonzero(asked)
+        for query in np.flatnonzero(claims.pardoned[places] & (found.slots >= 0)).tolist():
+            url, alone = claims.url(int(places[query])), pending.queries(asked).among(np.array([query]))
+            for _ in range(OWN_AMONG):
+                slot = found.slot(query)
+                if slot < 0 or self.index.urls(found.slots[query : query + 1])[0] == url:
+                    break
+                found.put(query, self.index.earliest_near(alone, expired, slot))
+            else:
+                found.slots[query] = -1
 
     def _seen(self, pending: Pending, asked: NDArray[np.bool_], expired: int) -> dict[str, bytes]:
         """The columns of an answer that tell of the latest survivors of the claims' own URLs."""
