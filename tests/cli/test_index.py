@@ -1,4 +1,4 @@
-"""``python -m worker index inspect|copy|export`` beside the real broker: what is there, and what is wrong with it."""
+"""``python -m worker index`` beside the real broker: what is there, what is wrong with it, and where it goes."""
 
 from __future__ import annotations
 
@@ -75,8 +75,18 @@ def test_it_tells_of_every_shard_and_of_damage(
     assert f"exported {unique:,} survivors, up to batch {found.log[-1][0]}; 0 batches came" in capsys.readouterr().out
     survivors = [record.url for record in found.verdicts if record.verdict == "unique"]
     assert sorted(pq.read_table(out).column("url").to_pylist()) == sorted(survivors)
-    with pytest.raises(UsageError, match="holds records"):
+    with pytest.raises(UsageError, match="holds an export"):
         command(cluster, "export", "--out", str(out))
+
+    elsewhere = f"{cluster.prefix}elsewhere."
+    for _ in range(2):
+        assert command(cluster, "import", str(out), prefix=elsewhere) == 0
+        assert f"imported {unique:,} survivors\nstart workers with" in capsys.readouterr().out
+    assert inspect(cluster, prefix=elsewhere) == 0
+    assert f"together {unique:,} entries" in capsys.readouterr().out
+    (out / "00000.parquet").write_bytes(b"")
+    with pytest.raises(Refused, match=r"00000\.parquet of this export is damaged"):
+        command(cluster, "import", str(out), prefix=f"{cluster.prefix}nowhere.")
 
     producer = KafkaProducer(**cluster.options)
     producer.send(cluster.prefix + INDEX, key=b"foreign", value=b"no block", partition=1).get(timeout=30)

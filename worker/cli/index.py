@@ -1,4 +1,4 @@
-"""``python -m worker index inspect|copy|seed|export``: what the shards would be rebuilt from, read from the topic."""
+"""``python -m worker index inspect|copy|seed|export|import``: what shards are rebuilt from, and where it goes."""
 
 from __future__ import annotations
 
@@ -36,8 +36,11 @@ INSPECT: Final = "inspect"
 COPY: Final = "copy"
 SEED: Final = "seed"
 EXPORT: Final = "export"
+IMPORT: Final = "import"
 
 _HEADS: Final = ("shard", "entries", "complete up to", "floor", "blocks", "damaged", "size", "writers", "to spare")
+
+_JUDGES: Final = "start workers with topics.generation={!r}: they judge the pages on the topic from the first one on"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -53,12 +56,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "topics of topics.generation, which nobody has used yet, and writes there what a state without Kafka has seen "
         "(a folder that scan --state or worker.local has written), or the pages of records (of fingerprint): its "
         "workers judge the pages on the topic against it. export: writes the survivors as records, files of a million, "
-        "for another cluster (seed), an archive (judge --against), or any program that reads Parquet; changes nothing, "
-        "and workers may run meanwhile. What no block holds yet, pages of index.flush_seconds, is not in them."
+        "for another cluster (import), an archive (judge --against), or any program that reads Parquet; changes "
+        "nothing, and workers may run meanwhile. What no block holds yet, pages of index.flush_seconds, is not there. "
+        "import: does as seed, but takes the survivors of an export as they are, in their order, where seed judges "
+        "pages. Needs the settings of the old cluster, but for topics.shards. Export and import go on where they were "
+        "when they are run again."
     )
-    parser.add_argument("action", choices=(INSPECT, COPY, SEED, EXPORT), help="what to do")
+    parser.add_argument("action", choices=(INSPECT, COPY, SEED, EXPORT, IMPORT), help="what to do")
     parser.add_argument(
-        "state", nargs="*", type=name_given, metavar="STATE", help="with seed: the folder of the state, or records"
+        "source",
+        nargs="*",
+        type=name_given,
+        metavar="SOURCE",
+        help="with seed: the folder of the state, or records; with import: the folder or URL of an export",
     )
     parser.add_argument("--to", metavar="GENERATION", help="with copy: topics.generation of the new topics")
     parser.add_argument("--shards", type=int, metavar="N", help="with copy: topics.shards there (default: as here)")
@@ -78,18 +88,22 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         Refused: the topics are otherwise than the settings say.
         Unavailable: the broker or a topic is not there.
     """
-    copies, seeds, exports = (arguments.action == action for action in (COPY, SEED, EXPORT))
-    if seeds != bool(arguments.state):
-        raise UsageError("seed needs the folder of a state, or records; inspect, copy and export have none")
+    copies, seeds, exports, imports = (arguments.action == action for action in (COPY, SEED, EXPORT, IMPORT))
+    if (seeds or imports) != bool(arguments.source) or (imports and len(arguments.source) > 1):
+        raise UsageError(
+            "seed needs the folder of a state, or records, and import that of one export; the others have none of them"
+        )
     if exports != (arguments.out is not None):
-        raise UsageError("export needs --out DIR|URL; inspect, copy and seed have none")
+        raise UsageError("export needs --out DIR|URL; the others have none")
     if copies != (arguments.to is not None) or (not copies and (arguments.shards is not None or arguments.without)):
         raise UsageError("copy needs --to GENERATION and may have --shards and --without; the others have none of them")
     settings = load()
     if copies:
         return _copy(arguments, settings)
     if seeds:
-        return _seed(arguments.state, settings)
+        return _seed(arguments.source, settings)
+    if imports:
+        return _import(arguments.source[0], settings)
     if exports:
         return _export(arguments.out, settings)
     check_topics(compare_topics(client_options(settings.kafka), specs(settings)))
@@ -179,7 +193,7 @@ def _seed_state(folder: Path, settings: Settings) -> int:
         refuse_used(target, name, rules)
         result = seed(target, name, found, rules, partial(secrets.token_bytes, 16))
     print("\n".join(lines(result, [])))
-    print(f"start workers with topics.generation={name!r}: they judge the pages on the topic from the first one on")
+    print(_JUDGES.format(name))
     return 0
 
 
@@ -188,12 +202,13 @@ def _export(out: str, settings: Settings) -> int:
 
     Raises:
         Refused: nothing is in the index yet, or a block is damaged.
-        UsageError: there are records in that folder.
+        UsageError: there is an export in that folder, or other records.
         Unavailable: the broker is not there, or the disk fails.
     """
     require("scan", "records are written with more than workers need")
     from worker.compose import parts
     from worker.compose.step import policy
+    from worker.local.deduplicator import alone
     from worker.places import Folder
     from worker.scan.exporting import export
 
@@ -204,13 +219,49 @@ def _export(out: str, settings: Settings) -> int:
         covers = [covered(source, shard, rules) for shard in range(settings.topics.shards)]
         behind = source.bounds(FINGERPRINTS, 0).end - 1 - min(found.end for found in covers)
     name = f"{settings.topics.prefix}{INDEX}"
-    result = export(covers, name, Folder(out), parts.reading(settings, made))
+    scheme = parts.scheme(alone(settings), made)
+    result = export(covers, name, Folder(out), parts.reading(settings, made), scheme)
     if not result.survivors:
         raise Refused(f"no block of {name} holds a survivor: wait for index.flush_seconds, then run this again")
+    if result.before:
+        print(f"{result.before:,} survivors were there from an earlier run")
     print(f"exported {result.survivors:,} survivors, up to batch {result.up_to}; {behind:,} batches came after it")
+    shown = Folder(out)
     print(
-        f"elsewhere: `python -m worker index seed {out}`, or `python -m worker judge RECORDS --against {out} --out DIR`"
+        f"elsewhere: `python -m worker index import {shown}`, or `python -m worker judge RECORDS --against {shown} "
+        "--out DIR`"
     )
+    return 0
+
+
+def _import(source: str, settings: Settings) -> int:
+    """0 if the generation is ready for its workers.
+
+    Raises:
+        Refused: a file of the export is damaged or missing, it is of other settings, or the generation was used before.
+        UsageError: there is no export, or only a part of one.
+        Unavailable: the broker is not there, or the disk or the network fails.
+    """
+    require("scan", "records are read with more than workers need")
+    from worker.compose import parts
+    from worker.compose.step import policy
+    from worker.local.deduplicator import alone
+    from worker.operations.import_index import import_index
+    from worker.places import Folder
+    from worker.scan.records.exported import whole
+
+    made = parts.recipe(settings)
+    export = whole(Folder(source), parts.scheme(alone(settings), made))
+    name = settings.topics.generation
+    rules = policy(settings, parts.scheme(settings, made), secrets.token_bytes(8))
+    options = client_options(settings.kafka)
+    create_topics(options, specs(settings), settings.topics.replication_factor)
+    differences = compare_topics(options, specs(settings))
+    check_topics(differences)
+    with cluster(settings) as target:
+        result = import_index(target, name, export, rules, page_partitions(settings.topics.partitions, differences))
+    print(f"imported {result.entries:,} survivors")
+    print(_JUDGES.format(name))
     return 0
 
 

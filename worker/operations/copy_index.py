@@ -25,7 +25,7 @@ the first and the third step: nobody else has it. Of the pages on the topic none
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Final
@@ -55,12 +55,27 @@ Write = tuple[str, int, bytes, bytes, Headers]
 
 
 @dataclass(frozen=True)
+class Survivors:
+    """What a generation begins with: a state, the survivors up to there in their order, and those that are suspect."""
+
+    state: State
+    suspects: Collection[Order]
+    rows: Callable[[], Iterator[Row]]
+
+
+@dataclass(frozen=True)
 class Drained:
     """A generation at rest: the state that all shards agree on, their covers, the consumed offsets with their notes."""
 
     state: State
     covers: tuple[Cover, ...]
     consumed: dict[int, tuple[Committed, Note]]
+
+    @property
+    def survivors(self) -> Survivors:
+        """Of all shards."""
+        suspects = {order for covered in self.covers for order in covered.suspects}
+        return Survivors(self.state, suspects, lambda: heapq.merge(*map(_rows, self.covers), key=itemgetter(0)))
 
 
 @dataclass
@@ -150,14 +165,15 @@ def copy(
         Refused: somebody else writes there.
         Unavailable: the broker did not take something; delete the new topics and copy again.
     """
-    result = _planted(target, names[1], found, policy, new_key, without)
+    result = Copied()
+    plant(target, names[1], writes_of(found.survivors, policy, new_key, without, result), result)
     source.commit(
         {
             partition: Committed(committed.offset, note._replace(successor=names[1]).to_metadata())
             for partition, (committed, note) in found.consumed.items()
         }
     )
-    target.commit(_begins(found, result))
+    target.commit(begins(found.consumed, result))
     return result
 
 
@@ -174,10 +190,14 @@ def kept(blocks: Sequence[Block], target: Place, policy: Policy, partitions: Ite
     """
     if not blocks:
         raise Refused("the state holds no page that was judged: scan into it first (`python -m worker scan --state`)")
-    note = Note(ReplayPoint(0, 0), NOTHING if policy.output == "count" else 0)
     state = State(0, 0, blocks[-1].watermark, {})
-    consumed = {number: (Committed(target.bounds(PAGES, number).begin, ""), note) for number in partitions}
-    return Drained(state, (cover(blocks),), consumed)
+    return Drained(state, (cover(blocks),), from_the_first_page(target, policy, partitions))
+
+
+def from_the_first_page(target: Place, policy: Policy, partitions: Iterable[int]) -> dict[int, tuple[Committed, Note]]:
+    """The consumed offsets of a generation that has claimed no page of these partitions of ``pages``."""
+    note = Note(ReplayPoint(0, 0), NOTHING if policy.output == "count" else 0)
+    return {number: (Committed(target.bounds(PAGES, number).begin, ""), note) for number in partitions}
 
 
 def seed(target: Place, name: str, found: Drained, policy: Policy, new_key: Callable[[], bytes]) -> Copied:
@@ -187,32 +207,34 @@ def seed(target: Place, name: str, found: Drained, policy: Policy, new_key: Call
         Refused: somebody else writes there.
         Unavailable: the broker did not take something; delete the new topics and seed again.
     """
-    result = _planted(target, name, found, policy, new_key, ())
-    target.commit(_begins(found, result))
+    result = Copied()
+    plant(target, name, writes_of(found.survivors, policy, new_key, (), result), result)
+    target.commit(begins(found.consumed, result))
     return result
 
 
-def _planted(
-    target: Place, name: str, found: Drained, policy: Policy, new_key: Callable[[], bytes], without: Collection[str]
-) -> Copied:
-    """Step 2."""
-    result = Copied()
-    target.write(_writes(found, policy, new_key, without, result))
+def plant(target: Place, name: str, writes: Iterable[Write], result: Copied) -> None:
+    """Step 2: write the records, which count themselves in ``result``, and see that the logs hold nothing else.
+
+    Raises:
+        Refused: somebody else writes there.
+        Unavailable: the broker did not take something.
+    """
+    target.write(writes)
     ends = target.bounds(FINGERPRINTS, 0).end, target.bounds(ANSWERS, 0).end
     if ends != (result.markers, 0):
         raise Refused(
             f"somebody else wrote to {FINGERPRINTS} or {ANSWERS} of topics.generation={name!r} meanwhile: stop "
             f"it, `python -m worker topics delete --generation {name!r}` and run this again"
         )
-    return result
 
 
-def _begins(found: Drained, result: Copied) -> dict[int, Committed]:
+def begins(consumed: Mapping[int, tuple[Committed, Note]], result: Copied) -> dict[int, Committed]:
     """The consumed offsets of the new generation."""
     point = ReplayPoint(result.markers, 0)
     return {
         partition: Committed(committed.offset, note._replace(point=point, successor=None).to_metadata())
-        for partition, (committed, note) in found.consumed.items()
+        for partition, (committed, note) in consumed.items()
     }
 
 
@@ -305,21 +327,20 @@ class _Marker:
         self.last_clock = clock
 
 
-def _writes(
-    found: Drained, policy: Policy, new_key: Callable[[], bytes], without: Collection[str], result: Copied
+def writes_of(
+    found: Survivors, policy: Policy, new_key: Callable[[], bytes], without: Collection[str], result: Copied
 ) -> Iterator[Write]:
     """All records for the new topics, in the order in which they are written; counts them in ``result``."""
     ends = [-1] * policy.shards
-    suspects = {order for covered in found.covers for order in covered.suspects}
     marker = _Marker(0, policy.shards)
-    for order, clock, survivor in heapq.merge(*map(_rows, found.covers), key=itemgetter(0)):
+    for order, clock, survivor in found.rows():
         if survivor.url in without:
             result.forgotten.add(survivor.url)
         else:
             if marker.full(clock, policy):
                 yield from _written(marker, ends, found.state, policy, new_key, last=False)
                 marker = _Marker(marker.number + 1, policy.shards)
-            if order in suspects:
+            if order in found.suspects:
                 marker.take_suspect(survivor)
             marker.take(survivor, clock)
             result.entries += 1

@@ -23,12 +23,12 @@ def copied_marker_with_its_first_clock(honest: Any, self: Any, survivor: Any, cl
 
 
 def _copied_state(stack: ExitStack, **changes: Any) -> None:
-    honest = copy_index._writes
+    honest = copy_index.writes_of
 
     def writes(found: Any, *rest: Any) -> Any:
         return honest(dataclasses.replace(found, state=dataclasses.replace(found.state, **changes)), *rest)
 
-    stack.enter_context(replaced(copy_index, "_writes", writes))
+    stack.enter_context(replaced(copy_index, "writes_of", writes))
 
 
 def copy_forgets_the_watermark(stack: ExitStack) -> None:

@@ -76,7 +76,7 @@ def about_records(name: str, file: BinaryIO) -> AboutRecords:
     Raises:
         UsageError: it is no Parquet, or is damaged.
     """
-    with file, _as_usage_error(name):
+    with file, as_usage_error(name):
         found = pq.ParquetFile(file)
         words = found.schema_arrow.metadata or {}
         kept = {**words, **(found.metadata.metadata or {})}
@@ -96,7 +96,7 @@ def records_in(name: str, file: BinaryIO | Path, scheme: Scheme, rows: int) -> I
         UsageError: it holds no records, or is damaged.
         Refused: they were made with other settings than ``scheme`` says.
     """
-    with _as_usage_error(name), pq.ParquetFile(file) as parquet:
+    with as_usage_error(name), pq.ParquetFile(file) as parquet:
         refuse_others(name, parquet.schema_arrow, (), scheme)
         for batch in parquet.iter_batches(rows, columns=SCHEMA.names):
             refuse_others(name, parquet.schema_arrow, batch.column("scheme").unique().to_pylist(), scheme)
@@ -110,7 +110,8 @@ def _cast(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 @contextmanager
-def _as_usage_error(name: str) -> Iterator[None]:
+def as_usage_error(name: str) -> Iterator[None]:
+    """A file of this name that is no Parquet, or is damaged, is said to be."""
     try:
         yield
     except (pa.ArrowException, msgspec.DecodeError) as error:
