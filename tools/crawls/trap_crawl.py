@@ -18,7 +18,9 @@ import scrapy
 
 from tests.crawler_plugin.crawling import Crawl, Ended
 from tools.cluster.nemesis import around, machine
-from tools.crawls.trap_site import TrapSite, serve_traps
+from tools.crawls.linked_site import LinkedSite, serve_pages
+from tools.crawls.portal_site import PortalSite
+from tools.crawls.trap_site import TrapSite
 
 CONFIG: Final = {"page": {"processes": 1}}
 FIFO: Final = {"SCHEDULER_DISK_QUEUE": "PickleFifoDiskQueue", "SCHEDULER_MEMORY_QUEUE": "FifoMemoryQueue"}
@@ -36,7 +38,7 @@ HONEST_ARTICLES: Final = 113
 class Crawled(NamedTuple):
     """A crawl that is over, and the paths that it asked for, the first of its budget."""
 
-    site: TrapSite
+    site: LinkedSite
     asked: list[str]
     ended: Ended
 
@@ -60,7 +62,7 @@ class Crawled(NamedTuple):
         return {template: sum(missed) / len(missed) for template, missed in pages.items()}
 
 
-def crawl_traps(folder: Path, site: TrapSite, budget: int = 0, **settings: Any) -> Crawled:
+def crawl_traps(folder: Path, site: LinkedSite, budget: int = 0, **settings: Any) -> Crawled:
     """Crawl it breadth first, at most so many pages (0: to its end), judging pages in the crawl's process."""
     (folder / "dedup.yaml").write_text(json.dumps(CONFIG), encoding="utf-8")
     site.asked.clear()
@@ -72,7 +74,7 @@ def crawl_traps(folder: Path, site: TrapSite, budget: int = 0, **settings: Any) 
         "LOG_LEVEL": "INFO",
         **BREADTH_FIRST,
     }
-    with serve_traps(site):
+    with serve_pages(site):
         ended = Crawl(folder, "follow", site.url("/"), told | settings).end(MOST_S)
     assert ended.returncode == 0, ended.log
     return Crawled(site, site.asked[:budget] if budget else site.asked[:], ended)

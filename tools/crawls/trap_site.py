@@ -13,18 +13,11 @@ from the section before. The traps lead on without end, and show what is elsewhe
 from __future__ import annotations
 
 import random
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
-BEGINS: Final = ("har", "sau", "mas", "lan", "cop", "val", "bre", "tor")
-ENDS: Final = ("bour", "cer", "tern", "per", "ley")
-SECTIONS: Final = tuple(begin + end for begin in BEGINS for end in ENDS)
+from tools.crawls.linked_site import SECTIONS, LinkedSite, Shown, session_of
+
 FILTERS: Final = {
     "colour": ("red", "blue", "green", "white"),
     "size": ("small", "middle", "large"),
@@ -42,28 +35,8 @@ TAKEN_EVERY: Final = 8
 """Of the sections that take articles from others: one in so many."""
 
 
-class Shown(NamedTuple):
-    """What a page shows. ``content`` is the same for copies; ``honest`` is its template, None in a trap."""
-
-    content: str
-    honest: str | None
-    links: tuple[str, ...]
-
-
-@dataclass
-class TrapSite:
-    """``seed`` shuffles the links of each page; without ``has_traps`` there is only honest content."""
-
-    articles: int
-    """A section."""
-    seed: int = 0
-    has_traps: bool = True
-    asked: list[str] = field(default_factory=list)
-    """Paths with their queries, in the order of the requests."""
-    address: str = ""
-
-    def url(self, path: str) -> str:
-        return f"http://{self.address}{path}"
+class TrapSite(LinkedSite):
+    """Sections at the root."""
 
     @property
     def honest_pages(self) -> dict[str, Shown]:
@@ -104,20 +77,6 @@ class TrapSite:
                 return self._honest_article(section, int(number))
         return None
 
-    def html(self, path: str) -> bytes | None:
-        """The page as the server sends it."""
-        shown = self.shown(path)
-        if shown is None:
-            return None
-        links = list(shown.links)
-        random.Random(f"{self.seed} {path}").shuffle(links)
-        listed = "".join(f'<li><a href="{link.replace("&", "&amp;")}">{link[:12]}</a></li>' for link in links)
-        title, text = text_of(shown.content)
-        return (
-            f"<html><head><title>{title}</title></head><body><nav><ul>{listed}</ul></nav>"
-            f"<article><h1>{title}</h1><p>{text}</p></article></body></html>"
-        ).encode()
-
     def _index(self, section: str, page: int) -> str:
         return f"/{section}/?page={page}" if page else f"/{section}/"
 
@@ -133,7 +92,7 @@ class TrapSite:
     def _honest_article(self, section: str, number: int) -> Shown:
         links = [f"/{section}/{(number + step) % self.articles}" for step in (1, 7)]
         if self.has_traps:
-            session = _session(f"{section} {number}")
+            session = session_of(f"{section} {number}")
             links += [f"/print/{section}/{number}", f"/{section}/{number}?sid={session}"]
             links += [f"/s/{session}/{section}/{number}", *self._doors(f"{section} {number}")]
         return Shown(self._article(section, number), f"/{section}/N", tuple(links))
@@ -176,57 +135,10 @@ class TrapSite:
     def _in_session(self, section: str, number: int, session: str, path: str | None) -> Shown:
         links = []
         for step in (0, 1, 3):
-            other, to = _session(f"{session} {section} {number} {step}"), (number + step) % self.articles
+            other, to = session_of(f"{session} {section} {number} {step}"), (number + step) % self.articles
             links.append(f"/{section}/{to}?sid={other}" if path is None else path.format(other) + str(to))
         return Shown(self._article(section, number), None, tuple(links))
 
 
-def _session(of: str) -> str:
-    return f"{random.Random(of).getrandbits(64):016x}"
-
-
 def _month(number: int) -> str:
     return f"{2000 + number // 12}/{number % 12 + 1}"
-
-
-@cache
-def text_of(content: str) -> tuple[str, str]:
-    """Title and text that are near to those of no other content."""
-    chance = random.Random(content)
-    words = ["".join(chance.choice(BEGINS + ENDS) for _ in range(2)) for _ in range(70)]
-    return " ".join(words[:5]), " ".join(words[5:])
-
-
-@contextmanager
-def serve_traps(site: TrapSite) -> Iterator[TrapSite]:
-    """The site on a free port of this machine."""
-    counting = threading.Lock()
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        wbufsize = -1
-
-        def do_GET(self) -> None:
-            with counting:
-                site.asked.append(self.path)
-            body = site.html(self.path)
-            self.send_response(404 if body is None else 200)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
-            self.send_header("Content-Length", str(len(body or b"")))
-            self.end_headers()
-            self.wfile.write(body or b"")
-
-        def log_message(self, *arguments: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    site.address = f"127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield site
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
