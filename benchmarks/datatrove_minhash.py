@@ -51,7 +51,8 @@ def main(texts: Path, out: Path) -> None:
             ],
         ),
     ):
-        LocalPipelineExecutor(pipeline=steps, tasks=tasks, workers=cores, start_method="spawn").run()
+        logs = str(out / "logs" / type(steps[-1]).__name__)
+        LocalPipelineExecutor(steps, tasks=tasks, workers=cores, logging_dir=logs, start_method="spawn").run()
     with (out / "thrown-away.jsonl").open("w", encoding="utf-8") as found:
         for file in sorted(Path(folders["removed"]).glob("*.gz")):
             with gzip.open(file, "rt", encoding="utf-8") as lines:
