@@ -110,5 +110,13 @@ class Texts:
 
 
 def _mapped(file: int, length: int) -> bytes | mmap.mmap:
-    """The first so many bytes of a file, read as they are asked for."""
-    return mmap.mmap(file, length, prot=mmap.PROT_READ) if length else b""
+    """The first so many bytes of a file, read as they are asked for.
+
+    What is asked for lies anywhere: to read on from there, megabytes at a time on some disks, would drive what is
+    wanted out of memory once the file is larger than what is free.
+    """
+    if not length:
+        return b""
+    mapped = mmap.mmap(file, length, prot=mmap.PROT_READ)
+    mapped.madvise(mmap.MADV_RANDOM)
+    return mapped
