@@ -23,7 +23,7 @@ from crawler_plugin.components.feedback import KEEP_KEY
 from crawler_plugin.metrics.declared import SPIDER_METRICS
 from crawler_plugin.stats import FINISH_REASONS
 from crawler_plugin.wire import errors
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.messages import VERSIONS, Answer, Batch, Block, PageMeta
 from crawler_plugin.wire.outcomes import (
     NO_PAGE_HEADER,
     ON_TOPIC,
@@ -33,12 +33,18 @@ from crawler_plugin.wire.outcomes import (
     Verdict,
     dead_letter_headers,
 )
+from crawler_plugin.wire.urls import CANONICALIZATION
 from tools import docs
 from tools.docs import HANDBOOK, PAGES, PARTS, README, ROOT
 from worker import __version__
 from worker.cli.main import COMMANDS, main
 from worker.config.catalogue import catalogue, sections
+from worker.fingerprint.scoped import RULE as TITLES
 from worker.observe.catalogue import CATALOGUE
+from worker.page.extract import RULE as EXTRACTION
+from worker.page.words.dictionary import words_rule
+from worker.page.words.noise import NOISE_WORDS
+from worker.page.words.normalise import NORMALISER
 from worker.scan.inputs.records import MARKS
 
 FENCE: Final = re.compile(r"^```(?P<kind>\w*)[^\n]*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -319,6 +325,21 @@ class TestSite:
 class TestVersion:
     def test_the_changelog_speaks_of_it(self) -> None:
         assert f"## {__version__}" in text_of(ROOT / "CHANGELOG.md")
+
+    def test_the_changelog_says_since_when_each_format_and_rule_is_in_force(self) -> None:
+        upgrading = text_of(ROOT / "CHANGELOG.md").partition("### Upgrading")[2]
+        formats = {"batches": Batch, "answers": Answer, "blocks": Block}
+        wanted = [f"{name} {VERSIONS[kind]}" for name, kind in formats.items()]
+        for rule in (
+            CANONICALIZATION,
+            EXTRACTION,
+            NORMALISER,
+            TITLES,
+            words_rule((), NOISE_WORDS, fold_traditional=True),
+        ):
+            wanted += [f"`{word}`" for word in re.split("[/,]", rule) if re.fullmatch(r"[a-z-]+-\d+", word)]
+        assert len(wanted) > 10
+        assert [word for word in wanted if word not in upgrading] == []
 
     def test_it_is_written_down_in_the_project_alone(self) -> None:
         project = tomllib.loads(text_of(ROOT / "pyproject.toml"))["project"]
