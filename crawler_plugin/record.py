@@ -48,7 +48,7 @@ _TAG: Final = re.compile(
     r"|(?:a|b|br|div|em|h[1-6]|hr|i|img|li|ol|p|script|section|span|strong|style|table|td|th|tr|ul)(?:\s[^<>]{0,300})?/?)>",
     re.IGNORECASE,
 )
-_MARKS: Final = {"dedup_store": (False, STORE_HEADER, b"no"), "dedup_pardon": (True, PARDON_HEADER, b"yes")}
+_FLAGS: Final = {"dedup_store": (False, STORE_HEADER, b"no"), "dedup_pardon": (True, PARDON_HEADER, b"yes")}
 """By our name of a field: what it holds for the page to have a header, that header and its value."""
 _LARGEST_STATUS: Final = 999  # three digits (RFC 9110, section 15)
 _LATEST_MS: Final = 253_402_300_799_999
@@ -103,7 +103,7 @@ class Origin:
         Raises:
             Unusable: it says that it is not to be published (``switched_off``), has neither body nor text
                 (``no_body``), one that is neither bytes nor str (``bad_body``), no absolute URL (``bad_url``), says
-                neither yes nor no of how it is to be judged (``bad_mark``), or is of a type that itemadapter does not
+                neither yes nor no of how it is to be judged (``bad_flag``), or is of a type that itemadapter does not
                 know (``no_item``).
         """
         # Here, since it imports pydantic where that is installed; a crawl has it loaded, and nobody else needs to.
@@ -133,16 +133,16 @@ class Origin:
         what its request says in ``meta``; of it ``dedup_store`` and ``dedup_pardon`` are read.
 
         Raises:
-            Unusable: its URL is none that a page can have, as that of ``data:`` is (``bad_url``), or ``bad_mark`` as
+            Unusable: its URL is none that a page can have, as that of ``data:`` is (``bad_url``), or ``bad_flag`` as
                 for an item.
         """
-        found = {name: said.get(name) for name in _MARKS}
+        found = {name: said.get(name) for name in _FLAGS}
         return self._page(found | {"url": url, "status": status, "content_type": content_type, "body": body}, now_ms)
 
     def _page(self, found: Mapping[str, Any], now_ms: int) -> PageRecord:
         """The record of what was found, by our names."""
         value, form, encoding = _content(found, self.fields)
-        marks = _marks(found)
+        flags = _flags(found)
         unread: list[str] = []
         try:
             url = without_userinfo(_text_url(found.get("url")))
@@ -156,7 +156,7 @@ class Origin:
                 job=self.job,
                 form=form,
             )
-            key, headers = canonical_url(url).encode(), (*meta.to_headers(), *marks)
+            key, headers = canonical_url(url).encode(), (*meta.to_headers(), *flags)
         except ValueError as error:  # UnicodeEncodeError is one: half of a surrogate pair
             raise Unusable("bad_url", f"its URL: {error}") from error
         is_text = form == "text"
@@ -207,14 +207,14 @@ def _content(found: Mapping[str, Any], names: Mapping[str, str]) -> tuple[bytes,
     raise Unusable("bad_body", f"field {names[what]!r} holds a {type(found[what]).__name__}, neither bytes nor str")
 
 
-def _marks(found: Mapping[str, Any]) -> list[tuple[str, bytes]]:
+def _flags(found: Mapping[str, Any]) -> list[tuple[str, bytes]]:
     """The headers that say how the page is to be judged."""
     headers = []
-    for name, (marking, header, value) in _MARKS.items():
+    for name, (flagging, header, value) in _FLAGS.items():
         said = found.get(name)
         if said is not None and not isinstance(said, bool):
-            raise Unusable("bad_mark", f"{name} is {said!r:.100}: give True or False")
-        if said is marking:
+            raise Unusable("bad_flag", f"{name} is {said!r:.100}: give True or False")
+        if said is flagging:
             headers.append((header, value))
     return headers
 

@@ -59,7 +59,7 @@ STATS: Final[Mapping[str, str]] = {
     SKIPPED + "no_body": "items without body and text",
     SKIPPED + "bad_body": "items whose body or text is neither bytes nor str",
     SKIPPED + "bad_url": "items, and captured responses, without an absolute URL",
-    SKIPPED + "bad_mark": "items, and captured responses, whose `dedup_store` or `dedup_pardon` is neither True nor "
+    SKIPPED + "bad_flag": "items, and captured responses, whose `dedup_store` or `dedup_pardon` is neither True nor "
     "False",
     SKIPPED + "no_item": "objects that are not items for itemadapter",
     SKIPPED + "captured": "items whose page was published already, as `DEDUP_CAPTURE` is on; they are not read",

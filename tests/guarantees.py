@@ -124,10 +124,10 @@ def check_survivors(traces: Traces, committed: dict[Source, Verdict | None]) -> 
         claim = claims[order]
         near = [(o, c) for o, c in survivors if live(o, order) and traces.near(c, claim)]
         if record.verdict == "unique":
-            is_pardoned = bool(claim.marks & PARDONED)
+            is_pardoned = bool(claim.flags & PARDONED)
             if clash := [c.url for _, c in near if (c.url == claim.url) == is_pardoned]:
                 raise Violation(f"J1: {claim.url} {order} survives beside {clash}")
-            if not claim.marks & NOT_STORED:
+            if not claim.flags & NOT_STORED:
                 survivors.append((order, claim))
         elif record.duplicate_of not in [c.url for _, c in near]:
             raise Violation(f"J2: {claim.url} {order} names {record.duplicate_of}, near are {near}")

@@ -52,7 +52,7 @@ def same_text(one: Claim | Survivor, other: Claim | Survivor) -> bool:
 
 def _compared(claim: Claim, known: Known) -> list[tuple[Order, Claim | Survivor]]:
     """The survivors that a page is compared with."""
-    return [kept for kept in known.survivors if not claim.marks & PARDONED or kept[1].url == claim.url]
+    return [kept for kept in known.survivors if not claim.flags & PARDONED or kept[1].url == claim.url]
 
 
 def _previous(claim: Claim, survivors: list[tuple[Order, Claim | Survivor]]) -> str:
@@ -86,11 +86,11 @@ def verdicts(
             previous = _previous(claim, known.survivors)
             kept = next(((kept, match) for kept in _compared(claim, known) if (match := near(claim, kept[1]))), None)
             if kept is None:
-                if not claim.marks & NOT_STORED:
+                if not claim.flags & NOT_STORED:
                     known.survivors.append((order, claim))
                 reason = "first" if claim.fingerprint is not None else "no-features"
-                if claim.marks:
-                    reason = "not-stored" if claim.marks & NOT_STORED else "pardoned"
+                if claim.flags:
+                    reason = "not-stored" if claim.flags & NOT_STORED else "pardoned"
                 found[source] = Expected(order, "unique", reason, previous=previous)
             else:
                 (earlier, original), match = kept

@@ -52,7 +52,7 @@ PARDON_HEADER: Final = "dedup-pardon"
 """On ``pages``: ``yes`` for a page that survives although it is near to pages of other URLs."""
 NOT_STORED: Final = 1
 PARDONED: Final = 2
-"""Bits of ``Claim.marks``, for the two headers."""
+"""Bits of ``Claim.flags``, for the two headers."""
 
 
 Int64: TypeAlias = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
@@ -154,7 +154,7 @@ class Claim(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     bits for the title's words, 0 for none, and how far the text may be that of a template. No verdict depends on the
     others: ``canonical`` is the 64-bit hash of the URL that the page calls its own, 0 where it says nothing; ``status``
     that of HTTP, 0 where it is not known; ``template`` are 32 bits that stand for the template of its URL with its
-    host, 0 for none. ``marks`` are bits, ``NOT_STORED`` and ``PARDONED``.
+    host, 0 for none. ``flags`` are bits, ``NOT_STORED`` and ``PARDONED``.
     """
 
     partition: int
@@ -176,7 +176,7 @@ class Claim(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     title: int = 0
     title_words: int = 0
     doubt: int = 0
-    marks: int = 0
+    flags: int = 0
 
     def __post_init__(self) -> None:
         if len(self.sketch) not in (0, SKETCH_BYTES) or len(self.bands) not in (0, SKETCH_BYTES):
@@ -201,8 +201,8 @@ class Batch(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     uint32, ``title_words`` uint64 and ``doubt`` uint8 are empty where no claim has any, and zeros for a claim without.
     ``packed`` holds the columns of ``PACKED_WIDTHS``, one after the other: of each the lowest bytes of all entries,
     then the next higher ones, and zlib over all, as neighbours differ little. ``language`` there is a place in
-    ``languages``; the lowest bit of ``bare`` says that there is no fingerprint, those above it are the ``marks`` of a
-    ``MarkedBatch``, 0 in any other. ``dead`` are (place, reason). ``urls`` are the URLs in UTF-8, one after the other,
+    ``languages``; the lowest bit of ``bare`` says that there is no fingerprint, those above it are the ``flags`` of a
+    ``FlaggedBatch``, 0 in any other. ``dead`` are (place, reason). ``urls`` are the URLs in UTF-8, one after the other,
     under zlib; ``url_bytes`` says where each ends. ``worker.verdict.claims`` reads and writes all this.
     """
 
@@ -233,8 +233,8 @@ class Batch(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
                 raise ValueError(f"column {name} has {found} bytes, {self.count} claims of {width} were announced")
 
 
-class MarkedBatch(Batch, frozen=True, array_like=True, kw_only=True):
-    """One with a claim that has ``marks``. Its version is one of its own: a program that knows no marks would decide
+class FlaggedBatch(Batch, frozen=True, array_like=True, kw_only=True):
+    """One with a claim that has ``flags``. Its version is one of its own: a program that knows no flags would decide
     otherwise, so it must not read it."""
 
 
@@ -450,8 +450,8 @@ OPTIONAL_WIDTHS: Final = {
 
 
 Binary = TypeVar("Binary", Batch, Answer, Block)
-_MAGIC: Final[dict[type[Any], bytes]] = {Batch: b"DF", MarkedBatch: b"DF", Answer: b"DC", Block: b"DI"}
-VERSIONS: Final[dict[type[Any], int]] = {Batch: 3, MarkedBatch: 4, Answer: 2, Block: 3}
+_MAGIC: Final[dict[type[Any], bytes]] = {Batch: b"DF", FlaggedBatch: b"DF", Answer: b"DC", Block: b"DI"}
+VERSIONS: Final[dict[type[Any], int]] = {Batch: 3, FlaggedBatch: 4, Answer: 2, Block: 3}
 """Of the format of each kind. While that of ``Block`` stays, the next program can copy the index of the one before."""
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _DECODERS: Final[dict[type[Any], msgspec.msgpack.Decoder[Any]]] = {
@@ -467,7 +467,7 @@ def encode(message: Batch | Answer | Block) -> bytes:
 
 
 def decode(kind: type[Binary], value: bytes | None) -> Binary:
-    """Read a record's value; where a ``Batch`` is asked for, it may be a ``MarkedBatch``.
+    """Read a record's value; where a ``Batch`` is asked for, it may be a ``FlaggedBatch``.
 
     Raises:
         UnreadableRecord: foreign, torn, or with columns of the wrong length.
@@ -485,7 +485,7 @@ def decode(kind: type[Binary], value: bytes | None) -> Binary:
         raise UnreadableRecord(f"{kind.__name__}: {len(payload)} bytes of payload, {length} were announced")
     if crc != zlib.crc32(payload):
         raise UnreadableRecord(f"{kind.__name__}: the checksum does not fit the payload")
-    written = MarkedBatch if (kind is Batch and version == VERSIONS[MarkedBatch]) else kind
+    written = FlaggedBatch if (kind is Batch and version == VERSIONS[FlaggedBatch]) else kind
     if version != (ours := VERSIONS[written]):
         move = "upgrade this worker to the program of those that wrote it"
         if version < ours:

@@ -208,7 +208,7 @@ class Record(NamedTuple):
     key: str
     value: bytes
     meta: PageMeta
-    marks: dict[str, bytes]
+    flags: dict[str, bytes]
 
 
 def records(broker: str, prefix: str) -> list[Record]:
@@ -225,8 +225,8 @@ def records(broker: str, prefix: str) -> list[Record]:
             assert time.monotonic() < deadline
             for batch in consumer.poll(timeout_ms=500).values():
                 for r in batch:
-                    marks = {name: value for name, value in r.headers if name.startswith("dedup-")}
-                    found.append(Record(r.partition, r.key.decode(), r.value, PageMeta.from_headers(r.headers), marks))
+                    flags = {name: value for name, value in r.headers if name.startswith("dedup-")}
+                    found.append(Record(r.partition, r.key.decode(), r.value, PageMeta.from_headers(r.headers), flags))
         return found
     finally:
         consumer.close()

@@ -128,7 +128,7 @@ def test_how_a_page_is_to_be_judged_is_said_by_its_item_or_by_its_request(
 def test_what_is_neither_true_nor_false_of_it_sends_nothing(name: str, value: object) -> None:
     with pytest.raises(Unusable, match=f"{name} is .*: give True or False") as raised:
         page(**{name: value})
-    assert raised.value.reason == "bad_mark"
+    assert raised.value.reason == "bad_flag"
     assert len(str(raised.value)) < 200
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from crawler_plugin.wire.errors import PageError, UnreadableRecord
 from crawler_plugin.wire.messages import PARDON_HEADER, STORE_HEADER, PageMeta, text_headers
 from crawler_plugin.wire.urls import canonical_url
-from worker.stream.partition.fingerprint_pool import marks_of
+from worker.stream.partition.fingerprint_pool import flags_of
 
 NAMES = (*PageMeta.__struct_fields__, "theirs", STORE_HEADER, PARDON_HEADER)
 
@@ -18,7 +18,7 @@ def attack(data: bytes) -> None:
     headers = [(NAMES[line[0] % len(NAMES)], line[1:]) for line in data.split(b"\n") if line]
     text_headers(headers)
     with suppress(PageError):
-        marks_of(headers)
+        flags_of(headers)
     try:
         meta = PageMeta.from_headers(headers)
     except UnreadableRecord:

@@ -18,8 +18,8 @@ from crawler_plugin.wire.messages import (
     Batch,
     Block,
     Claim,
+    FlaggedBatch,
     Hit,
-    MarkedBatch,
     decode,
     encode,
 )
@@ -32,7 +32,7 @@ from worker.verdict.claims import Claims
 KINDS: tuple[type[Any], ...] = (Batch, Answer, Block)
 CLAIM = Claim(partition=1, offset=7, clock=5, url="http://a/", fingerprint=2**64 - 1, text_hash=3, sketch=b"s" * 32)
 DOUBTED = Claim(partition=1, offset=8, clock=5, url="http://b/", bands=b"b" * 32, site=7, title=2**32 - 1, doubt=2)
-MARKED = Claim(partition=1, offset=9, clock=5, url="http://c/", marks=NOT_STORED | PARDONED)
+FLAGGED = Claim(partition=1, offset=9, clock=5, url="http://c/", flags=NOT_STORED | PARDONED)
 HIT = Hit(place=1, order=(2, 3), url="http://b/", distance=None, reason="hamming")
 ANSWER = answer_of([HIT], void=(0, 2), batch=4, shard=1)
 VERDICT = Verdict(
@@ -73,8 +73,8 @@ def enveloped(kind: type, payload: bytes) -> bytes:
 def attack(data: bytes) -> None:
     """As a record's value as it is, and as the payload of a good envelope."""
     for kind in KINDS:
-        marked = [enveloped(MarkedBatch, data)] if kind is Batch else []
-        for value in (data, enveloped(kind, data), *marked):
+        flagged = [enveloped(FlaggedBatch, data)] if kind is Batch else []
+        for value in (data, enveloped(kind, data), *flagged):
             try:
                 message = decode(kind, value)
                 claims = list(Claims.of_batch(message)) if kind is Batch else []
@@ -92,7 +92,7 @@ def attack(data: bytes) -> None:
 
 def seeds() -> Iterator[bytes]:
     """One of each kind, and what has more than it should, in depth."""
-    batches = (encode(batch_of(claims)) for claims in ([CLAIM], [CLAIM, DOUBTED], [CLAIM, MARKED]))
+    batches = (encode(batch_of(claims)) for claims in ([CLAIM], [CLAIM, DOUBTED], [CLAIM, FLAGGED]))
     for whole in (*batches, encode(ANSWER), encode(BLOCK)):
         payload = whole[_ENVELOPE.size :]
         fields = int.from_bytes(payload[1:3], "big")  # behind the byte that says that they are more than 15

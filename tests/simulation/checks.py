@@ -3,7 +3,7 @@
 J6 a shard rebuilt from its blocks equals the live one, and so does one rebuilt from a snapshot; where everything that
 is decided has been written, the blocks leave no hole;
 J7 whoever owns a shard knows every block that is to be buried one day;
-J8 a claim carries the marks of its page, and its time, within what the broker's time allows; a dead letter says why it
+J8 a claim carries the flags of its page, and its time, within what the broker's time allows; a dead letter says why it
 is one, and what is too large is not passed on.
 """
 
@@ -109,9 +109,9 @@ def check_claims(schedule: Schedule) -> None:
     pages = {(record.partition, record.offset): record for record in everything(schedule.world, PAGES)}
     for claim in claimed(recorded(schedule.world), schedule.policy.scheme):
         page = pages[claim.partition, claim.offset]
-        fetched, marks = Shown.of(page).fetched, Shown.of(page).marks
-        if claim.marks != marks:
-            raise Violation(f"J8: a page with the marks {marks} is claimed with {claim.marks}")
+        fetched, flags = Shown.of(page).fetched, Shown.of(page).flags
+        if claim.flags != flags:
+            raise Violation(f"J8: a page with the flags {flags} is claimed with {claim.flags}")
         if claim.clock != (page.timestamp if fetched is None else min(fetched, page.timestamp + ahead)):
             raise Violation(f"J8: a page of {fetched}, which came at {page.timestamp}, claims {claim.clock}")
 

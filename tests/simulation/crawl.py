@@ -53,8 +53,8 @@ TEMPLATES: Final = (15, 20)
 """Texts that many pages of a titled crawl have."""
 
 
-MARKS: Final = (0, 0, 0, 0, NOT_STORED, PARDONED, PARDONED, NOT_STORED | PARDONED)
-"""Of the pages of a marked crawl."""
+FLAGS: Final = (0, 0, 0, 0, NOT_STORED, PARDONED, PARDONED, NOT_STORED | PARDONED)
+"""Of the pages of a flagged crawl."""
 
 
 def _site(url: str) -> int:
@@ -72,7 +72,7 @@ class Crawl:
     """What the pages of a crawl may be: how many, bits of their fingerprints, and how far copies may be apart.
 
     Of an ``accurate`` one they have sketches, bands and scopes. Of a ``hostile`` one some have impossible fetch times.
-    Of a ``titled`` one they have sites and titles, and most are of templates. Of a ``marked`` one some are not to be
+    Of a ``titled`` one they have sites and titles, and most are of templates. Of a ``flagged`` one some are not to be
     stored, pardoned, or both.
     """
 
@@ -82,7 +82,7 @@ class Crawl:
     accurate: bool
     hostile: bool
     titled: bool = False
-    marked: bool = False
+    flagged: bool = False
 
     def pages(self, chance: random.Random, beside: random.Random) -> list[tuple[bytes, bytes]]:
         """The pages in the order in which they are published: (key, value).
@@ -119,8 +119,8 @@ class Crawl:
             fetched = chance.choice((str(4 * tick), str(4 * tick), str(max(0, 4 * tick - chance.randrange(60))), ""))
             if self.hostile and beside.random() < 0.1:
                 fetched = str(beside.choice(IMPOSSIBLE))
-            if self.marked:
-                standing = (standing or "|0|0|0") + f"|{beside.choice(MARKS)}"
+            if self.flagged:
+                standing = (standing or "|0|0|0") + f"|{beside.choice(FLAGS)}"
             pages.append((url.encode(), f"{shown}|{text_hash}|{fetched}|{text}|{scope}{standing}".encode()))
         return pages
 
@@ -136,7 +136,7 @@ class Shown(NamedTuple):
     site: int = 0
     title: int = 0
     doubt: int = 0
-    marks: int = 0
+    flags: int = 0
 
     @classmethod
     def of(cls, record: Record) -> Shown:
@@ -192,5 +192,5 @@ def claim_of(record: Record, ttl: int | None = None) -> Claim:
         site=shown.site,
         title=shown.title,
         doubt=shown.doubt,
-        marks=shown.marks,
+        flags=shown.flags,
     )

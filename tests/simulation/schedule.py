@@ -42,8 +42,8 @@ class Scale:
 
     ``accurate``: pages have sketches, bands and scopes, and are near by all of them. ``machines``: on how many of them
     the workers run; each may have a folder for snapshots. ``replicas``: how many holders a shard may have, drawn once.
-    ``titled``: pages have sites and titles, and most texts are those of templates. ``marked``: some pages are not to be
-    stored, some are pardoned.
+    ``titled``: pages have sites and titles, and most texts are those of templates. ``flagged``: some pages are not to
+    be stored, some are pardoned.
     """
 
     workers: int = 3
@@ -60,19 +60,19 @@ class Scale:
     machines: int = 2
     replicas: tuple[int, ...] = (1, 2)
     titled: bool = False
-    marked: bool = False
+    flagged: bool = False
 
 
 SMALL = Scale()
 HOLDERS = replace(SMALL, replicas=(2,))
 ACCURATE = replace(SMALL, accurate=True)
 TITLED = replace(ACCURATE, titled=True)
-MARKED = replace(ACCURATE, marked=True)
+FLAGGED = replace(ACCURATE, flagged=True)
 REAL = Scale(workers=4, shards=8, partitions=8, pages=600, bits=64, radius=3, flush_entries=40, claims_a_batch=32,
              steps=1500, real_index=True)  # fmt: skip
 REAL_ACCURATE = replace(REAL, accurate=True)
 REAL_TITLED = replace(REAL_ACCURATE, titled=True)
-REAL_MARKED = replace(REAL_TITLED, marked=True)
+REAL_FLAGGED = replace(REAL_TITLED, flagged=True)
 
 
 @dataclass
@@ -141,7 +141,7 @@ class Schedule:
             accurate=scale.accurate,
             hostile=chance.random() < 0.25,
             titled=scale.titled,
-            marked=scale.marked,
+            flagged=scale.flagged,
         )
         self.crawl = crawl.pages(chance, random.Random(seed))[::-1]
         self.share = Share()

@@ -21,7 +21,7 @@ from tests.simulation.mishaps import OTHER
 from tests.simulation.mutations.mutation import replaced
 from tests.simulation.mutations.table import all_mutations, first_seeds
 from tests.simulation.options import SCHEDULES
-from tests.simulation.schedule import ACCURATE, HOLDERS, MARKED, SMALL, TITLED, Schedule
+from tests.simulation.schedule import ACCURATE, FLAGGED, HOLDERS, SMALL, TITLED, Schedule
 from tests.simulation.succession import Succession
 from tools.simulation import main, violation
 from worker.fingerprint.near import AccurateNear
@@ -104,27 +104,27 @@ def test_in_a_few_titled_schedules_everything_occurs_that_the_rule_is_about() ->
 
 
 def test_no_schedule_with_pages_that_are_pardoned_or_not_stored_breaks_a_promise() -> None:
-    found = [*broken(24, "marked"), *broken(6, "marked-succession"), *broken(1, "real-marked")]
+    found = [*broken(24, "flagged"), *broken(6, "flagged-succession"), *broken(1, "real-flagged")]
     assert not found, "\n".join(found)
 
 
-def test_in_a_few_marked_schedules_everything_occurs_that_the_rule_is_about() -> None:
+def test_in_a_few_flagged_schedules_everything_occurs_that_the_rule_is_about() -> None:
     seen: Counter[str] = Counter()
     for seed in range(20):
-        schedule = Schedule(seed, MARKED).run()
+        schedule = Schedule(seed, FLAGGED).run()
         log = recorded(schedule.world)
         claims = {(offset, place): claim for offset, batch in log for place, claim in enumerate(claims_of(batch))}
         verdicts = [Verdict.decode(record.value) for record in everything(schedule.world, VERDICTS)]
         pardoned = {verdict.url for verdict in verdicts if verdict.reason == "pardoned"}
         for verdict in verdicts:
             page = claims[verdict.order]
-            seen[f"{verdict.verdict} {verdict.reason} {page.marks}"] += 1
+            seen[f"{verdict.verdict} {verdict.reason} {page.flags}"] += 1
             if verdict.verdict == "duplicate":
                 seen["copy of a pardoned one"] += verdict.duplicate_of in pardoned
                 seen["pardoned, and a copy later"] += verdict.url in pardoned
     wanted = (
-        *(f"unique {reason} {marks}" for reason, marks in (("not-stored", 1), ("pardoned", 2), ("not-stored", 3))),
-        *(f"refetch same-url {marks}" for marks in range(4)),
+        *(f"unique {reason} {flags}" for reason, flags in (("not-stored", 1), ("pardoned", 2), ("not-stored", 3))),
+        *(f"refetch same-url {flags}" for flags in range(4)),
         "copy of a pardoned one",
         "pardoned, and a copy later",
     )

@@ -23,14 +23,14 @@ def decisions_by_definition(
 
 def is_compared(claim: Claim, url: str) -> bool:
     """Whether a page is compared with survivors of this URL, near or not."""
-    return not claim.marks & PARDONED or claim.url == url
+    return not claim.flags & PARDONED or claim.url == url
 
 
 def reason_of_unique(claim: Claim) -> str:
     """Why a unique page is unique."""
-    if claim.marks & NOT_STORED:
+    if claim.flags & NOT_STORED:
         return "not-stored"
-    if claim.marks & PARDONED:
+    if claim.flags & PARDONED:
         return "pardoned"
     return "first" if claim.fingerprint is not None else "no-features"
 
@@ -45,7 +45,7 @@ def _change(decision: Decision, judged: Sequence[Decision], answers: Sequence[An
         for one in judged
         if one.order < decision.order
         and one.outcome == UNIQUE
-        and not one.claim.marks & NOT_STORED
+        and not one.claim.flags & NOT_STORED
         and (one.claim.url, one.claim.scope) == (claim.url, claim.scope)
     ]
     if here:
@@ -104,7 +104,7 @@ def _judged(batch: int, claims: Sequence[Claim], answers: Sequence[Answer], near
                     else None,
                 )
         if original is None:
-            if not claim.marks & NOT_STORED:
+            if not claim.flags & NOT_STORED:
                 survivors.append(place)
             decisions.append(Decision(order, claim, UNIQUE, reason_of_unique(claim)))
         elif original.url == claim.url:

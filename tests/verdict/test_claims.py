@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_plugin.wire.errors import UnreadableRecord
-from crawler_plugin.wire.messages import NOT_STORED, PARDONED, Batch, Claim, MarkedBatch, decode, encode
+from crawler_plugin.wire.messages import NOT_STORED, PARDONED, Batch, Claim, FlaggedBatch, decode, encode
 from tests.columns import batch_of, claims_of
 from worker.fingerprint.sketch import SKETCH_BYTES
 from worker.verdict.claims import Claims
@@ -42,7 +42,7 @@ CLAIMS = st.builds(
     title=U32,
     title_words=U64,
     doubt=st.integers(0, 2),
-    marks=st.sampled_from((0, 0, 0, NOT_STORED, PARDONED, NOT_STORED | PARDONED)),
+    flags=st.sampled_from((0, 0, 0, NOT_STORED, PARDONED, NOT_STORED | PARDONED)),
 )
 TWO = [Claim(partition=0, offset=1, clock=5, url=url, language="en") for url in ("http://ä/", "b")]
 
@@ -56,20 +56,20 @@ def test_claims_come_back_from_a_record_as_they_were(rows: list[Claim]) -> None:
     assert found.alive.tolist() == [row.dead is None for row in rows]
 
 
-@pytest.mark.parametrize(("marks", "version"), [(0, 3), (NOT_STORED, 4), (PARDONED, 4)])
+@pytest.mark.parametrize(("flags", "version"), [(0, 3), (NOT_STORED, 4), (PARDONED, 4)])
 def test_a_batch_without_marks_is_as_it_was_before_there_were_any_and_one_with_them_of_another_version(
-    marks: int, version: int
+    flags: int, version: int
 ) -> None:
-    rows = [TWO[0], msgspec.structs.replace(TWO[1], marks=marks)]
+    rows = [TWO[0], msgspec.structs.replace(TWO[1], flags=flags)]
     value = encode(batch_of(rows))
     assert value[2] == version
     found = decode(Batch, value)
-    assert isinstance(found, MarkedBatch) == bool(marks)
+    assert isinstance(found, FlaggedBatch) == bool(flags)
     assert list(Claims.of_batch(found)) == rows
-    assert (Claims.of_batch(found).marks is None) == (not marks)
+    assert (Claims.of_batch(found).flags is None) == (not flags)
 
 
-@pytest.mark.parametrize(("kind", "bits"), [(Batch, 2), (Batch, 3), (MarkedBatch, 8), (MarkedBatch, 255)])
+@pytest.mark.parametrize(("kind", "bits"), [(Batch, 2), (Batch, 3), (FlaggedBatch, 8), (FlaggedBatch, 255)])
 def test_marks_that_a_version_does_not_know_are_refused(kind: type[Batch], bits: int) -> None:
     given = msgspec.structs.asdict(GOOD) | {"packed": zlib.compress(PACKED[:-3] + bytes([bits]) + PACKED[-2:])}
     with pytest.raises(UnreadableRecord, match="bare"):

@@ -161,13 +161,13 @@ def test_shards_that_disagree_on_void_claims_stop_the_worker() -> None:
         judged([claim("a", 0b0)], answer(void=[0]), answer(void=[0], shard=1), answer(shard=2))
 
 
-def marked(marks: int, url: str, fingerprint: int = 0) -> Claim:
-    return msgspec.structs.replace(claim(url, fingerprint), marks=marks)
+def flagged(flags: int, url: str, fingerprint: int = 0) -> Claim:
+    return msgspec.structs.replace(claim(url, fingerprint), flags=flags)
 
 
 def test_a_page_that_is_not_stored_is_judged_and_no_later_one_is_compared_with_it() -> None:
-    kept_out = [marked(NOT_STORED, url) for url in ("a", "a", "b")]
-    assert judged([*kept_out, claim("c", 0), marked(NOT_STORED, "d"), marked(NOT_STORED, "c")]) == [
+    kept_out = [flagged(NOT_STORED, url) for url in ("a", "a", "b")]
+    assert judged([*kept_out, claim("c", 0), flagged(NOT_STORED, "d"), flagged(NOT_STORED, "c")]) == [
         "0 unique not-stored",
         "1 unique not-stored",
         "2 unique not-stored",
@@ -180,7 +180,7 @@ def test_a_page_that_is_not_stored_is_judged_and_no_later_one_is_compared_with_i
 
 
 def test_a_pardoned_page_survives_beside_others_and_is_a_refetch_beside_its_own() -> None:
-    pages = [claim("a", 0), marked(PARDONED, "b"), marked(PARDONED, "b", 1), claim("b", 0), claim("c", 1)]
+    pages = [claim("a", 0), flagged(PARDONED, "b"), flagged(PARDONED, "b", 1), claim("b", 0), claim("c", 1)]
     assert judged(pages) == [
         "0 unique first",
         "1 unique pardoned",
@@ -188,16 +188,16 @@ def test_a_pardoned_page_survives_beside_others_and_is_a_refetch_beside_its_own(
         "3 duplicate exact-text a (7, 0)",
         "4 duplicate hamming a (7, 0)",
     ]
-    assert judged([marked(PARDONED, "b")], answer(hit(0, (3, 2), "b"))) == ["0 refetch same-url b (3, 2)"]
+    assert judged([flagged(PARDONED, "b")], answer(hit(0, (3, 2), "b"))) == ["0 refetch same-url b (3, 2)"]
 
 
 def test_a_page_near_to_a_pardoned_one_only_is_its_copy() -> None:
-    pages = [claim("a", 0b00), marked(PARDONED, "b", 0b01), claim("c", 0b11)]
+    pages = [claim("a", 0b00), flagged(PARDONED, "b", 0b01), claim("c", 0b11)]
     assert judged(pages)[1:] == ["1 unique pardoned", "2 duplicate hamming b (7, 1)"]
 
 
 def test_a_page_that_is_pardoned_and_not_to_be_stored_is_unique_and_not_stored() -> None:
-    pages = [claim("a", 0), marked(PARDONED | NOT_STORED, "b"), marked(PARDONED | NOT_STORED, "b")]
+    pages = [claim("a", 0), flagged(PARDONED | NOT_STORED, "b"), flagged(PARDONED | NOT_STORED, "b")]
     assert judged(pages)[1:] == ["1 unique not-stored", "2 unique not-stored"]
 
 
@@ -207,7 +207,7 @@ standing = {
     "title": st.sampled_from((0, 2, 4, 7)),
     "title_words": st.sampled_from((0, 0b111, 0b1110, 0b11100)),
     "doubt": st.sampled_from((0, 0, 1, 2)),
-    "marks": st.sampled_from((0, 0, 0, 1, 2, 3)),
+    "flags": st.sampled_from((0, 0, 0, 1, 2, 3)),
 }
 claims = st.builds(
     lambda one, tokens, **fields: msgspec.structs.replace(one, tokens=tokens, **fields),
@@ -258,7 +258,7 @@ def test_it_judges_as_one_sequential_walk_over_the_log_does(log: list[list[Claim
         for decision in decided(asked, *shards_answer(batch, asked, kept, void, shards), batch=batch):
             original = decision.original.order if decision.original else None
             found[decision.order] = decision.outcome, decision.reason, original
-            if decision.outcome == "unique" and not decision.claim.marks & NOT_STORED:
+            if decision.outcome == "unique" and not decision.claim.flags & NOT_STORED:
                 kept.append((decision.order, decision.claim))
     batches = [(n, batch_of(asked)) for n, asked in enumerate(log)]
     expected = oracle.verdicts(batches, NEAR, scheme=SCHEME).values()
@@ -294,6 +294,13 @@ def test_copies_are_told_by_the_shard_of_their_survivor() -> None:
         [(6, (1, 1), "e")],
     ]
     assert [one.original.url for one in found if one.original] == ["a", "b", "c", "d", "4", "e"]
+
+
+def test_copies_that_are_not_to_be_stored_are_told_to_nobody() -> None:
+    asked = [claim("a", 0), flagged(NOT_STORED, "b"), claim("c", 1), flagged(NOT_STORED, "d", 0b111000)]
+    found = decide(BATCH, Claims.of(asked), [answer(hit(3, (3, 2), "s"))], NEAR)
+    assert [one.outcome for one in found] == ["unique", "duplicate", "duplicate", "duplicate"]
+    assert list(found.copies(0, 1)) == [(2, (BATCH, 0), "a")]
 
 
 @pytest.mark.parametrize(

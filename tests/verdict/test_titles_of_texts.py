@@ -135,7 +135,7 @@ def test_urls_that_stand_for_titles_count_as_such() -> None:
 
 
 def test_a_page_that_is_not_stored_is_marked_and_does_not_count() -> None:
-    kept_out = [page(title, marks=NOT_STORED) for title in (8, 10, 12)]
+    kept_out = [page(title, flags=NOT_STORED) for title in (8, 10, 12)]
     table = TitlesOfTexts()
     assert marked(table, kept_out) == ([DOUBTED] * 2 + [TEMPLATE], b"")
     assert len(table) == 0

@@ -35,6 +35,7 @@ COMMANDS: Final = {
     "repair": "list what was lost where logs or pages passed their retention, and go on behind it",
     "switch": "let the generation that the settings name write the outputs from where another one ended",
     "leave": "give what a worker owned to the others at once, if it has stopped and does not come back",
+    "pardon": "let a page survive that was called a duplicate wrongly",
     "verdicts": "print the verdicts on one crawl's pages, wait for the last, put them beside its items; or sums of all",
     "groups": "list the pages that are near to each other group by group, from the verdicts of a scan or of the topic",
     "report": "write a page for people that shows what a scan has found: shares, groups, what looks wrong, pairs",

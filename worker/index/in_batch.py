@@ -42,7 +42,7 @@ def void_claims(
 
 
 @dataclass(frozen=True, eq=False)
-class Marked:
+class Flagged:
     """Pages of a batch that are judged otherwise than most.
 
     Columns (n,): one that is not ``stored`` (bool) is no survivor; a ``pardoned`` one (bool) is compared only with
@@ -55,15 +55,15 @@ class Marked:
 
 
 def earliest_in_batch(
-    pages: Queries, asked: NDArray[np.bool_], near: ScopedNear, marked: Marked | None = None
+    pages: Queries, asked: NDArray[np.bool_], near: ScopedNear, flagged: Flagged | None = None
 ) -> NDArray[np.int64]:
     """For each page that is ``asked``, the place of the earliest survivor before it that it is near to; else -1.
 
     int64 (n,). Survivors are the pages that are asked, stored, and near to no survivor before them.
     """
     kernels, count = _kernels(), len(pages)
-    if marked is None:
-        marked = Marked(np.ones(count, np.bool_), np.zeros(count, np.bool_), np.zeros(count, np.int64))
+    if flagged is None:
+        flagged = Flagged(np.ones(count, np.bool_), np.zeros(count, np.bool_), np.zeros(count, np.int64))
     rule = Rules.of(near)
     rules = np.zeros(kernels.RULES, np.int64)
     rules[kernels.K] = rule.k
@@ -78,7 +78,7 @@ def earliest_in_batch(
     rules[kernels.LEAST_ACROSS] = rule.least_across
     earlier = np.empty(count, np.int64)
     kernels.earliest(
-        rules, asked, marked.stored, marked.pardoned, marked.urls, pages.fingerprint, pages.bare, pages.text_hash,
+        rules, asked, flagged.stored, flagged.pardoned, flagged.urls, pages.fingerprint, pages.bare, pages.text_hash,
         pages.numbers, pages.scope, pages.bands, pages.sketch, earlier,
     )  # fmt: skip
     return earlier

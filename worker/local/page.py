@@ -121,9 +121,9 @@ class FetchedPage:
             fetched=self.fetched,
             form="text" if is_text else "bytes",
         )
-        marks = [(STORE_HEADER, b"no")] * (not self.store) + [(PARDON_HEADER, b"yes")] * self.pardon
+        flags = [(STORE_HEADER, b"no")] * (not self.store) + [(PARDON_HEADER, b"yes")] * self.pardon
         try:
-            headers = [(name, content.encode()) for name, content in self.headers.items()] + meta.to_headers() + marks
+            headers = [(name, content.encode()) for name, content in self.headers.items()] + meta.to_headers() + flags
             return Record(0, offset, _key(self.url), value, headers, now)
         except UnicodeEncodeError as error:  # half of a surrogate pair
             return Record(0, offset, None, value, (), now, unreadable=f"what is said of the page is no text: {error}")

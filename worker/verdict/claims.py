@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawler_plugin.wire.errors import UnreadableRecord
-from crawler_plugin.wire.messages import NOT_STORED, PACKED_WIDTHS, PARDONED, Batch, Claim, MarkedBatch
+from crawler_plugin.wire.messages import NOT_STORED, PACKED_WIDTHS, PARDONED, Batch, Claim, FlaggedBatch
 from worker.fingerprint.hashing import hash_slices
 from worker.fingerprint.sketch import as_keys, as_words
 from worker.index.entries import OPTIONAL
-from worker.index.in_batch import Marked
+from worker.index.in_batch import Flagged
 from worker.index.queries import Queries
 
 _DTYPES: Final[Mapping[str, np.dtype[Any]]] = {
@@ -34,7 +34,7 @@ _DTYPES: Final[Mapping[str, np.dtype[Any]]] = {
 }
 """Of the columns of ``messages.PACKED_WIDTHS``."""
 _WIDTH: Final = sum(PACKED_WIDTHS.values())
-_ALL_MARKS: Final = NOT_STORED | PARDONED
+_ALL_FLAGS: Final = NOT_STORED | PARDONED
 _MOST_URL_BYTES: Final = 1 << 24
 """Of a batch: four times what 1,024 claims have with the longest URLs. More would be forged, to fill the memory."""
 _U64: Final = np.dtype("<u8")
@@ -49,7 +49,7 @@ class Claims(Sequence[Claim]):
     ``languages``; ``pages`` is what ``near`` reads of them, with all its columns. ``dead`` holds places and reasons.
     ``ends`` int64 says where in ``urls`` each URL ends; ``canonical`` uint64 is the hash of the URL that a page calls
     its own, ``status`` uint16 that of HTTP, ``template`` uint32 stands for its URL's template, 0 for none each.
-    ``rows`` are the claims that the columns were made of, if they were. ``marks`` uint8 is None where no claim has any.
+    ``rows`` are the claims that the columns were made of, if they were. ``flags`` uint8 is None where no claim has any.
     Do not write to columns.
     """
 
@@ -66,7 +66,7 @@ class Claims(Sequence[Claim]):
     status: NDArray[np.uint16]
     template: NDArray[np.uint32]
     rows: Sequence[Claim] | None = None
-    marks: NDArray[np.uint8] | None = None
+    flags: NDArray[np.uint8] | None = None
 
     @classmethod
     def of(cls, rows: Sequence[Claim]) -> Claims:
@@ -111,7 +111,7 @@ class Claims(Sequence[Claim]):
             canonical=column(np.uint64, (row.canonical for row in rows)),
             status=column(np.uint16, (row.status for row in rows)),
             template=column(np.uint32, (row.template for row in rows)),
-            marks=column(np.uint8, (row.marks for row in rows)) if any(row.marks for row in rows) else None,
+            flags=column(np.uint8, (row.flags for row in rows)) if any(row.flags for row in rows) else None,
         )
 
     @classmethod
@@ -122,7 +122,7 @@ class Claims(Sequence[Claim]):
             UnreadableRecord: columns that contradict each other; the same for every worker.
         """
         columns = _unpacked(batch)
-        marks = columns["bare"] >> 1
+        flags = columns["bare"] >> 1
         ends = np.cumsum(columns["url_bytes"], dtype=np.int64)
         urls = _inflated(batch.urls, int(ends[-1]) if batch.count else 0)
         starts = urls + b"\0"
@@ -156,13 +156,13 @@ class Claims(Sequence[Claim]):
             canonical=_optional(batch.canonical, _U64, batch.count),
             status=columns["status"],
             template=_optional(batch.template, _U32, batch.count),
-            marks=marks if marks.any() else None,
+            flags=flags if flags.any() else None,
         )
 
     def to_batch(self, scheme: bytes, writer: bytes) -> Batch:
         """The record that holds them."""
         pages = self.pages
-        bare = pages.bare if self.marks is None else pages.bare | self.marks << np.uint8(1)
+        bare = pages.bare if self.flags is None else pages.bare | self.flags << np.uint8(1)
         columns = {
             "partition": self.partition,
             "offset": self.offset,
@@ -174,7 +174,7 @@ class Claims(Sequence[Claim]):
             "status": self.status,
         }
         kept = {name: getattr(pages, name) for name in OPTIONAL}
-        return (Batch if self.marks is None else MarkedBatch)(
+        return (Batch if self.flags is None else FlaggedBatch)(
             scheme=scheme,
             writer=writer,
             count=len(self),
@@ -239,7 +239,7 @@ class Claims(Sequence[Claim]):
             title=int(pages.title[place]),
             title_words=int(pages.title_words[place]),
             doubt=int(pages.doubt[place]),
-            marks=0 if self.marks is None else int(self.marks[place]),
+            flags=0 if self.flags is None else int(self.flags[place]),
         )
 
     def url(self, place: int) -> str:
@@ -276,25 +276,25 @@ class Claims(Sequence[Claim]):
 
     @cached_property
     def stored(self) -> NDArray[np.bool_]:
-        """Which claims are stored where they are unique, bool (n,): all without the mark ``NOT_STORED``."""
+        """Which claims are stored where they are unique, bool (n,): all without the flag ``NOT_STORED``."""
         return self._without(NOT_STORED)
 
     @cached_property
     def pardoned(self) -> NDArray[np.bool_]:
-        """Which claims have the mark ``PARDONED``, bool (n,)."""
+        """Which claims have the flag ``PARDONED``, bool (n,)."""
         return ~self._without(PARDONED)
 
     @cached_property
-    def marked(self) -> Marked | None:
-        """What the marks say, None where no claim has any."""
-        if self.marks is None:
+    def flagged(self) -> Flagged | None:
+        """What the flags say, None where no claim has any."""
+        if self.flags is None:
             return None
         first: dict[str, int] = {}
         urls = [first.setdefault(self.url(place), place) for place in range(len(self))]
-        return Marked(self.stored, self.pardoned, np.array(urls, np.int64))
+        return Flagged(self.stored, self.pardoned, np.array(urls, np.int64))
 
-    def _without(self, mark: int) -> NDArray[np.bool_]:
-        return np.ones(len(self), np.bool_) if self.marks is None else (self.marks & np.uint8(mark)) == 0
+    def _without(self, flag: int) -> NDArray[np.bool_]:
+        return np.ones(len(self), np.bool_) if self.flags is None else (self.flags & np.uint8(flag)) == 0
 
     @cached_property
     def highest(self) -> dict[int, int]:
@@ -321,7 +321,7 @@ def _unpacked(batch: Batch) -> dict[str, NDArray[Any]]:
         rows = planes[begin:end].reshape(dtype.itemsize, batch.count).T
         columns[name] = np.array(rows, order="C").view(dtype).reshape(batch.count)
         begin = end
-    known = 1 | _ALL_MARKS << 1 if isinstance(batch, MarkedBatch) else 1
+    known = 1 | _ALL_FLAGS << 1 if isinstance(batch, FlaggedBatch) else 1
     if (columns["bare"] > known).any():
         raise UnreadableRecord(f"the column bare of a batch holds larger bytes than {known}")
     return columns

@@ -146,7 +146,8 @@ class Decisions:
 
     def copies(self, shard: int, shards: int, *, of_site: bool = False) -> Iterator[tuple[int, Order, str]]:
         """The pages near to a survivor that lives in this one of so many shards: place, its order and its URL; by their
-        places. ``of_site``: without those of which it is known that the survivor is of another site."""
+        places, and without those that are not to be stored, which nothing remembers. ``of_site``: without those of
+        which it is known that the survivor is of another site."""
         pages = self.claims.pages
         assert pages.site is not None
         number = next((number for number, answer in enumerate(self.answers) if answer.shard == shard), None)
@@ -163,7 +164,7 @@ class Decisions:
             if isinstance(urls, FoundUrls):
                 places = np.flatnonzero(hits)
                 hits[places] = _may_be_same(pages.site[places], urls.sites[self.stored[places] - begin])
-        for place in np.flatnonzero(hits | here).tolist():
+        for place in np.flatnonzero((hits | here) & self.claims.stored).tolist():
             if number is not None and hits[place]:
                 hit = self.answers[number].hit(int(self.stored[place]) - begin)
                 yield place, hit.order, hit.url
@@ -217,8 +218,8 @@ class Decisions:
 
 
 def _why_unique(claim: Claim) -> str:
-    if claim.marks:
-        return NOT_KEPT if claim.marks & NOT_STORED else PARDON
+    if claim.flags:
+        return NOT_KEPT if claim.flags & NOT_STORED else PARDON
     return FIRST if claim.fingerprint is not None else NO_FEATURES
 
 
@@ -268,7 +269,7 @@ def decide(
     void[places[places < count]] = True
     stored = _earliest_stored(answers, count)
     asked = ~void & claims.alive & (stored == _NONE)
-    earlier = earliest_in_batch(claims.pages, asked, near, claims.marked)
+    earlier = earliest_in_batch(claims.pages, asked, near, claims.flagged)
     unique = asked & (earlier == _NONE)
     seen = LatestOfUrl.of(claims, unique & claims.stored, answers) if track_changes else None
     return Decisions(batch, claims, near, void, unique, earlier, stored, seen, answers)

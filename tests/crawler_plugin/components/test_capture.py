@@ -63,7 +63,7 @@ def test_every_response_that_a_callback_gets_is_published_if_it_is_a_page_and_no
     }
     with serve(odd_site()) as site:
         ended = crawl(tmp_path, site, "captured", **to_kafka(broker, topic_prefix), **CAPTURE, **odd)
-    said = {record.meta.url: record.marks for record in records(broker, topic_prefix) if record.marks}
+    said = {record.meta.url: record.flags for record in records(broker, topic_prefix) if record.flags}
     assert said == {site.url("/notes.txt"): {"dedup-store": b"no", "dedup-pardon": b"yes"}}
     found = published(broker, topic_prefix, site)
     # The page with the media is fetched for its link by the spider, and for items by the media pipeline.

@@ -8,7 +8,7 @@ import pytest
 from tests.index.titled import pages_of
 from worker.fingerprint.near import AccurateNear, SimHashNear
 from worker.fingerprint.scoped import ScopedNear
-from worker.index.in_batch import Marked, earliest_in_batch
+from worker.index.in_batch import Flagged, earliest_in_batch
 from worker.index.queries import Queries
 
 NEAR = ScopedNear(SimHashNear(k=3))
@@ -77,14 +77,14 @@ def test_the_pages_of_a_batch_are_near_by_the_predicate(predicate: SimHashNear |
     near = ScopedNear(predicate)
     pages = pages_of(chance, 300, hot=0.5 * (seed % 2))
     asked, urls = chance.random(300) < 0.9, chance.integers(0, 20, 300)
-    marked = Marked(chance.random(300) < 0.9, chance.random(300) < 0.1 * (seed > 1), urls)
+    flagged = Flagged(chance.random(300) < 0.9, chance.random(300) < 0.1 * (seed > 1), urls)
     survivors: list[int] = []
     wanted = []
     for place, page in enumerate(pages):
-        of_all = [other for other in survivors if not marked.pardoned[place] or urls[other] == urls[place]]
+        of_all = [other for other in survivors if not flagged.pardoned[place] or urls[other] == urls[place]]
         first = next((other for other in of_all if near(page, pages[other])), -1) if asked[place] else -1
         wanted.append(first)
-        if asked[place] and first < 0 and marked.stored[place]:
+        if asked[place] and first < 0 and flagged.stored[place]:
             survivors.append(place)
     queries = Queries.of(pages).among(np.arange(300))  # columns that may be written to, as those of claims
-    assert earliest_in_batch(queries, asked, near, marked).tolist() == wanted
+    assert earliest_in_batch(queries, asked, near, flagged).tolist() == wanted

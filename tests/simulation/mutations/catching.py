@@ -8,9 +8,9 @@ from typing import Final
 from tests.guarantees import Violation
 from tests.simulation.mutations.barriers import OF_BARRIERS
 from tests.simulation.mutations.changes import OF_CHANGES
+from tests.simulation.mutations.flags import OF_FLAGS
 from tests.simulation.mutations.generations import OF_COPYING, OF_SWITCHING
 from tests.simulation.mutations.holders import OF_HOLDERS
-from tests.simulation.mutations.marks import OF_MARKS
 from tests.simulation.mutations.mutation import Mutation
 from tests.simulation.mutations.odd_input import OF_ODD_INPUT
 from tests.simulation.mutations.partitions import OF_COPYING_PARTITIONS, OF_PARTITIONS
@@ -26,7 +26,7 @@ PLAYED: Final[dict[str, tuple[Mutation, ...]]] = {
     "growing": OF_PARTITIONS,
     "accurate": OF_ACCURATE,
     "titled": OF_TITLES,
-    "marked": OF_MARKS,
+    "flagged": OF_FLAGS,
     "succession": (*OF_COPYING, *OF_SWITCHING, *OF_BARRIERS),
     "titled-succession": OF_COPYING_TITLES,
     "growing-succession": OF_COPYING_PARTITIONS,

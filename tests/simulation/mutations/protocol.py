@@ -245,7 +245,7 @@ def last_answer_instead_of_first(honest: Any, self: Follower, record: Any) -> No
 
 
 @in_place_of(decide_module, "earliest_in_batch")
-def no_pairs_inside_a_batch(_: Any, pages: Any, asked: Any, near: Any) -> Any:
+def no_pairs_inside_a_batch(_: Any, pages: Any, asked: Any, near: Any, flagged: Any) -> Any:
     """Only stored survivors are compared with: two copies in one batch both survive."""
     return np.full(len(pages), -1, np.int64)
 

@@ -83,7 +83,7 @@ records, compaction, retention, snapshots on disks that are torn or of other log
 are too large and times that cannot be, and in every second one with two holders of each shard, whose roles are given,
 taken and swapped at any moment; `holders` is the same with two holders always, `growing` with partitions that come
 while workers of several settings run side by side, `accurate` with pages that have sketches and scopes, `titled` with
-sites and titles besides, and texts that many pages of a site have, `marked` with pages that are pardoned or not to be
+sites and titles besides, and texts that many pages of a site have, `flagged` with pages that are pardoned or not to be
 stored; in `succession` the index is copied into another
 generation, perhaps up to a forged record that nobody may decide, or the outputs pass to one that has counted beside it,
 while commands break off, and `titled-succession` and `growing-succession` are the same with pages that have titles, and

@@ -88,7 +88,7 @@ def test_a_claim_has_the_place_of_its_page_and_the_canonical_url() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "marks"),
+    ("said", "flags"),
     [
         ([], 0),
         ([("dedup-store", b"yes"), ("dedup-pardon", b"no")], 0),
@@ -100,11 +100,11 @@ def test_a_claim_has_the_place_of_its_page_and_the_canonical_url() -> None:
         ([("Dedup-Store", b"no"), ("dedup_store", b"no")], 0),
     ],
 )
-def test_a_claim_has_the_marks_that_the_headers_of_its_page_say(said: list[tuple[str, bytes]], marks: int) -> None:
+def test_a_claim_has_the_flags_that_the_headers_of_its_page_say(said: list[tuple[str, bytes]], flags: int) -> None:
     parsing = Scripted(script=[1]).parsing()
     parsing.submit(record(headers=[*URL, *said]))
     (claim,) = parsing.claims()
-    assert (claim.dead, claim.marks) == (None, marks)
+    assert (claim.dead, claim.flags) == (None, flags)
 
 
 @pytest.mark.parametrize(
@@ -139,9 +139,9 @@ FOREIGN: dict[str, tuple[Record, str]] = {
     "no url": (record(headers=[("status", b"200")]), "bad-headers"),
     "a null url": (record(headers=[("url", None)]), "bad-headers"),  # type: ignore[list-item]
     "a url that is not UTF-8": (record(headers=[("url", b"http://\xff/")]), "bad-headers"),
-    "a mark that is neither yes nor no": (record(headers=[*URL, ("dedup-store", b"NO")]), "bad-headers"),
-    "a mark of another kind": (record(headers=[*URL, ("dedup-store", b"\xff" * 9000)]), "bad-headers"),
-    "a mark without a value": (record(headers=[*URL, ("dedup-pardon", None)]), "bad-headers"),  # type: ignore[list-item]
+    "a flag that is neither yes nor no": (record(headers=[*URL, ("dedup-store", b"NO")]), "bad-headers"),
+    "a flag of another kind": (record(headers=[*URL, ("dedup-store", b"\xff" * 9000)]), "bad-headers"),
+    "a flag without a value": (record(headers=[*URL, ("dedup-pardon", None)]), "bad-headers"),  # type: ignore[list-item]
     "an empty url": (record(headers=[("url", b"")]), "bad-url"),
     "a relative url": (record(headers=[("url", b"/path")]), "bad-url"),
     "a url that cannot be split": (record(headers=[("url", b"http://[::1/")]), "bad-url"),

@@ -322,13 +322,13 @@ def test_without_the_setting_no_url_is_looked_for(new_index: NewIndex) -> None:
     assert seen_of(alone.ask(at(1, "a", 0b0))) == []
 
 
-def marked(offset: int, marks: int, url: str, fingerprint: int = 0) -> Claim:
-    return msgspec.structs.replace(claim(offset, fingerprint, url=url), marks=marks)
+def flagged(offset: int, flags: int, url: str, fingerprint: int = 0) -> Claim:
+    return msgspec.structs.replace(claim(offset, fingerprint, url=url), flags=flags)
 
 
 def test_a_page_that_is_not_to_be_stored_is_not(new_index: NewIndex) -> None:
     at = Alone(new_index)
-    at.feed(marked(0, NOT_STORED, "http://a/"), marked(1, NOT_STORED | PARDONED, "http://b/"))
+    at.feed(flagged(0, NOT_STORED, "http://a/"), flagged(1, NOT_STORED | PARDONED, "http://b/"))
     assert len(at.shard.index) == 0
     assert at.shard.standing.claimed_up_to == {0: 1}
     assert not orders(at.ask(claim(2, 0)))
@@ -336,27 +336,27 @@ def test_a_page_that_is_not_to_be_stored_is_not(new_index: NewIndex) -> None:
 
 def test_of_a_pardoned_page_only_the_survivor_of_its_own_url_is_told(new_index: NewIndex) -> None:
     at = Alone(new_index)
-    at.feed(*(marked(number, PARDONED, f"http://{number}/") for number in range(4)))
+    at.feed(*(flagged(number, PARDONED, f"http://{number}/") for number in range(4)))
     assert len(at.shard.index) == 4
-    asked = [marked(4, PARDONED, "http://2/", 1), marked(5, PARDONED, "http://9/"), marked(6, 0, "http://2/")]
+    asked = [flagged(4, PARDONED, "http://2/", 1), flagged(5, PARDONED, "http://9/"), flagged(6, 0, "http://2/")]
     assert orders(at.ask(*asked)) == {0: (0, 2), 2: (0, 0)}
     assert [hit.reason for hit in hits_of(at.ask(*asked))] == ["hamming", "exact-text"]
 
 
 def test_an_own_survivor_is_looked_for_among_so_many_near_ones(new_index: NewIndex) -> None:
     at = Alone(new_index)
-    at.feed(*(marked(number, PARDONED, f"http://{number}/") for number in range(OWN_AMONG + 1)))
-    last = marked(50, PARDONED, f"http://{OWN_AMONG - 1}/"), marked(51, PARDONED, f"http://{OWN_AMONG}/")
+    at.feed(*(flagged(number, PARDONED, f"http://{number}/") for number in range(OWN_AMONG + 1)))
+    last = flagged(50, PARDONED, f"http://{OWN_AMONG - 1}/"), flagged(51, PARDONED, f"http://{OWN_AMONG}/")
     assert orders(at.ask(*last)) == {0: (0, OWN_AMONG - 1)}
 
 
 def test_a_survivor_of_its_own_that_has_expired_is_none(new_index: NewIndex) -> None:
     at = Alone(new_index, ttl=10)
     at.feed(claim(0, 0, url="http://a/", clock=5))
-    at.feed(marked(1, PARDONED, "http://b/"))
-    assert orders(at.ask(marked(2, PARDONED, "http://b/"))) == {0: (1, 0)}
+    at.feed(flagged(1, PARDONED, "http://b/"))
+    assert orders(at.ask(flagged(2, PARDONED, "http://b/"))) == {0: (1, 0)}
     at.feed(claim(3, 0b111000, clock=16))
-    assert not orders(at.ask(marked(4, PARDONED, "http://b/")))
+    assert not orders(at.ask(flagged(4, PARDONED, "http://b/")))
 
 
 def test_a_suspect_is_told_in_answers_and_kept_in_blocks_and_in_snapshots() -> None:

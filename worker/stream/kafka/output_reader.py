@@ -59,8 +59,8 @@ class _GroupLess:
 
 
 class OutputReader(_GroupLess):
-    """Reads those of ``OUTPUTS``, and ``jobs``, from their beginning, each partition in its order; partitions that come
-    later, too.
+    """Reads those of ``OUTPUTS``, and ``jobs``, from their beginning, or ``from_now`` what becomes visible from now on;
+    each partition in its order, and partitions that come later, too.
 
     Not for several threads at once.
 
@@ -75,6 +75,8 @@ class OutputReader(_GroupLess):
         topics: Sequence[str] = OUTPUTS,
         generation: str = "",
         wanted: Wanted = lambda headers: True,
+        *,
+        from_now: bool = False,
     ) -> None:
         self._wanted = wanted
         self._topics = {topic_name(prefix, topic, generation): topic for topic in topics}
@@ -94,7 +96,11 @@ class OutputReader(_GroupLess):
             self.close()
             raise _missing(missing)
         self._consumer.assign(self._partitions)
-        self._consumer.seek_to_beginning(*self._partitions)
+        if not from_now:
+            self._consumer.seek_to_beginning(*self._partitions)
+            return
+        for partition, end in self.ends().items():
+            self._consumer.seek(partition, end)
 
     def read(self, wait: float = 0.0) -> list[Output]:
         """What has become visible since the last call; waits up to ``wait`` seconds for a first record.
@@ -149,15 +155,20 @@ class OutputReader(_GroupLess):
 
 
 def read_outputs(
-    options: Options, prefix: str, topics: Sequence[str] = OUTPUTS, generation: str = ""
+    options: Options,
+    prefix: str,
+    topics: Sequence[str] = OUTPUTS,
+    generation: str = "",
+    *,
+    wanted: Wanted = lambda headers: True,
 ) -> Iterator[Output]:
-    """All records that are visible at the moment of the call, from the beginning of these topics.
+    """All records that are visible at the moment of the call, from the beginning of these topics, and ``wanted``.
 
     Raises:
         Unavailable: no broker answers, a topic is missing, or a partition cannot be read up to its end.
         UnreadableRecord: a record that no worker wrote.
     """
-    return follow_outputs(options, prefix, topics, generation)
+    return follow_outputs(options, prefix, topics, generation, wanted=wanted)
 
 
 def follow_outputs(

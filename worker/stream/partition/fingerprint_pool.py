@@ -34,8 +34,8 @@ BAD_URL: Final = "bad-url"
 NO_BODY: Final = "no-body"
 UNREADABLE: Final = "unreadable-record"
 
-_MARKS: Final = {STORE_HEADER: (b"no", NOT_STORED), PARDON_HEADER: (b"yes", PARDONED)}
-"""By the name of a header: the value that is a mark, and that mark."""
+_FLAGS: Final = {STORE_HEADER: (b"no", NOT_STORED), PARDON_HEADER: (b"yes", PARDONED)}
+"""By the name of a header: the value that is a flag, and that flag."""
 
 
 class Source(NamedTuple):
@@ -47,7 +47,7 @@ class Source(NamedTuple):
     url: str
     scope: int = 0
     status: int = 0
-    marks: int = 0
+    flags: int = 0
 
 
 class PageReaders(Protocol):
@@ -112,11 +112,11 @@ class FingerprintPool:
             clock = bounded_clock(meta.fetched, record.timestamp, self.ttl)
             url = identity(meta.url)
             scope = self.scope_of(url, record.headers)
-            marks = marks_of(record.headers)
+            flags = flags_of(record.headers)
         except PageError as error:
             self._dead.append(_dead_claim(Source(record.partition, record.offset, clock, url), error))
         else:
-            source = Source(record.partition, record.offset, clock, url, scope, _status(meta.status), marks)
+            source = Source(record.partition, record.offset, clock, url, scope, _status(meta.status), flags)
             self._line.append((source, body, meta.at(url)))  # it stands for an empty page, however it was spelled
             self._feed()
 
@@ -176,21 +176,21 @@ def identity(url: str) -> str:
     return canonical
 
 
-def marks_of(headers: Headers) -> int:
-    """What the headers say of how the page is judged, as ``Claim.marks``; of a repeated name the last one counts.
+def flags_of(headers: Headers) -> int:
+    """What the headers say of how the page is judged, as ``Claim.flags``; of a repeated name the last one counts.
 
     Raises:
         PageError: a value is neither ``yes`` nor ``no``. To guess would store what must not be stored, or drop a page
             that was pardoned, and its sender would not hear of it.
     """
-    marks = 0
-    for name, value in {name: value for name, value in headers if name in _MARKS}.items():
+    flags = 0
+    for name, value in {name: value for name, value in headers if name in _FLAGS}.items():
         if value not in (b"yes", b"no"):
             shown = "none" if value is None else repr(value[:40])
             raise PageError(BAD_HEADERS, f"the value of {name} is {shown}; send the page again with yes or no")
-        marked_by, mark = _MARKS[name]
-        marks |= mark if value == marked_by else 0
-    return marks
+        flagged_by, flag = _FLAGS[name]
+        flags |= flag if value == flagged_by else 0
+    return flags
 
 
 def _status(status: int | None) -> int:
@@ -218,7 +218,7 @@ def _claim(source: Source, page: Fingerprinted) -> Claim:
         title=page.title,
         title_words=page.title_words,
         doubt=page.doubt,
-        marks=source.marks,
+        flags=source.flags,
     )
 
 

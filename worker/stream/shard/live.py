@@ -203,7 +203,7 @@ class LiveShard(LogSubscriber):
         asked = ~void & claims.alive
         expired = self.standing.expired_up_to(self.policy.ttl)
         found = self.index.earliest_near(pending.queries(asked), expired)
-        if claims.marks is not None:
+        if claims.flags is not None:
             self._look_for_own(pending, asked, found, expired)
         hits = np.flatnonzero(found.slots >= 0)
         urls = self.index.urls(found.slots[hits])

@@ -27,20 +27,20 @@ def page_that_is_not_to_be_stored_is(_: Any, self: Decisions, shard: int, shards
 
 @in_place_of(decide_module, "earliest_in_batch")
 def pages_that_are_not_stored_are_compared_within_their_batch(
-    honest: Any, pages: Any, asked: Any, near: Any, marked: Any
+    honest: Any, pages: Any, asked: Any, near: Any, flagged: Any
 ) -> Any:
     """Only shards leave them out: whether a page is a copy of one depends on how pages are dealt into batches."""
-    if marked is not None:
-        marked = dataclasses.replace(marked, stored=np.ones(len(asked), np.bool_))
-    return honest(pages, asked, near, marked)
+    if flagged is not None:
+        flagged = dataclasses.replace(flagged, stored=np.ones(len(asked), np.bool_))
+    return honest(pages, asked, near, flagged)
 
 
 @in_place_of(decide_module, "earliest_in_batch")
-def pardon_is_not_heard_within_a_batch(honest: Any, pages: Any, asked: Any, near: Any, marked: Any) -> Any:
+def pardon_is_not_heard_within_a_batch(honest: Any, pages: Any, asked: Any, near: Any, flagged: Any) -> Any:
     """Only shards hear of a pardon: a page that comes with the one it is near to is its copy all the same."""
-    if marked is not None:
-        marked = dataclasses.replace(marked, pardoned=np.zeros(len(asked), np.bool_))
-    return honest(pages, asked, near, marked)
+    if flagged is not None:
+        flagged = dataclasses.replace(flagged, pardoned=np.zeros(len(asked), np.bool_))
+    return honest(pages, asked, near, flagged)
 
 
 @in_place_of(LiveShard, "_look_for_own")
@@ -72,14 +72,14 @@ def page_that_is_not_stored_is_the_last_text_of_its_url(
 
 
 @in_place_of(Claims, "doubted")
-def marks_are_lost_where_texts_are_doubted(honest: Any, self: Claims, doubt: Any) -> Claims:
-    """Claims are made anew by who has forgotten the marks: they are claimed as if no header said anything."""
+def flags_are_lost_where_texts_are_doubted(honest: Any, self: Claims, doubt: Any) -> Claims:
+    """Claims are made anew by who has forgotten the flags: they are claimed as if no header said anything."""
     found = honest(self, doubt)
     assert isinstance(found, Claims)
-    return dataclasses.replace(found, marks=None)
+    return dataclasses.replace(found, flags=None)
 
 
-OF_MARKS: tuple[Mutation, ...] = (
+OF_FLAGS: tuple[Mutation, ...] = (
     page_that_is_not_to_be_stored_is,
     pages_that_are_not_stored_are_compared_within_their_batch,
     pardon_is_not_heard_within_a_batch,
@@ -87,5 +87,5 @@ OF_MARKS: tuple[Mutation, ...] = (
     pardoned_page_is_looked_up_nowhere,
     own_survivor_is_found_if_it_is_the_first,
     page_that_is_not_stored_is_the_last_text_of_its_url,
-    marks_are_lost_where_texts_are_doubted,
+    flags_are_lost_where_texts_are_doubted,
 )
