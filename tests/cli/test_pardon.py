@@ -37,7 +37,7 @@ def page(url: str, spider: str = "news") -> tuple[PageMeta, bytes]:
 def test_a_pardoned_page_survives_once_and_a_restored_index_knows_it(
     broker: str, topic_prefix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with Cluster(broker, topic_prefix, tmp_path, (*SMALL, "output.mode=drop")) as cluster:
+    with Cluster(broker, topic_prefix, tmp_path, (*SMALL, "output.mode=drop", "kafka.instance_id=w")) as cluster:
         worker = running(cluster.start_worker())
 
         def verdicts(url: str) -> list[str]:
@@ -52,10 +52,6 @@ def test_a_pardoned_page_survives_once_and_a_restored_index_knows_it(
 
         publish(A, B)
         assert verdicts(B) == [f"duplicate exact-text {A}"]
-        with pytest.raises(CheckFailed, match=f"no verdict on {C}"):
-            run(cluster.settings, C)
-        with pytest.raises(CheckFailed, match="of spider news, is unique"):
-            run(cluster.settings, A)
         with pytest.raises(CheckFailed, match=f"no verdict on {B}.* --spider"):
             run(cluster.settings, B, "--spider", "shop")
 
@@ -63,13 +59,11 @@ def test_a_pardoned_page_survives_once_and_a_restored_index_knows_it(
         called, now = capsys.readouterr().out.splitlines()
         assert called == f"{B} was called a duplicate of {A} (exact-text)"
         assert re.fullmatch(rf"{B} is unique \(pardoned\) now, page [01]:\d+", now)
-        with pytest.raises(CheckFailed, match=r"is unique \(pardoned\), so there is nothing to pardon"):
-            run(cluster.settings, B)
         publish(C)
         assert verdicts(C) == [f"duplicate exact-text {A}"]
 
         worker.kill()
-        with pytest.raises(CheckFailed, match="nothing to pardon"):
+        with pytest.raises(CheckFailed, match=r"is unique \(pardoned\), so there is nothing to pardon"):
             run(cluster.settings, B)
         with pytest.raises(Unavailable, match=r"no verdict after 0\.5 s: see that workers run"):
             run(cluster.settings, C, "--timeout", "0.5")
@@ -81,7 +75,7 @@ def test_a_pardoned_page_survives_once_and_a_restored_index_knows_it(
         assert verdicts(B)[1:] == ["unique pardoned", f"duplicate exact-text {A}", f"refetch same-url {B}"]
         assert verdicts(C)[1:] == ["unique pardoned"]
 
-        passed = sorted(record.key for record in read(broker, topic_prefix + DEDUPLICATED))
+        passed = sorted(record.key or b"" for record in read(broker, topic_prefix + DEDUPLICATED))
         assert passed == [url.encode() for url in (A, B, B, C)]
         marks = [one for one in read(broker, topic_prefix + JOBS) if "kind" not in dict(one.headers)]
         assert [JobMark.decode(mark.value).pages for mark in marks] == [1, 1, 1], "as many pages more has its job"

@@ -117,7 +117,7 @@ def test_a_response_whose_url_is_none_of_a_page_is_told_apart() -> None:
 def test_how_a_page_is_to_be_judged_is_said_by_its_item_or_by_its_request(
     said: dict[str, Any], headers: list[tuple[str, bytes]]
 ) -> None:
-    plain = {"url": URL, "status": 200, "content_type": None, "body": b"", "now_ms": NOW_MS}
+    plain: dict[str, Any] = {"url": URL, "status": 200, "content_type": None, "body": b"", "now_ms": NOW_MS}
     captured = ORIGIN.response_page(**plain, said={"dedup": True, "url": "no"} | said)
     assert list(captured.headers) == [*ORIGIN.response_page(**plain).headers, *headers]
     assert list(page(**said).headers) == [*page().headers, *headers]

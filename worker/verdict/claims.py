@@ -122,7 +122,7 @@ class Claims(Sequence[Claim]):
             UnreadableRecord: columns that contradict each other; the same for every worker.
         """
         columns = _unpacked(batch)
-        flags = columns["bare"] >> 1
+        flags = columns["bare"].astype(np.uint8) >> np.uint8(1)
         ends = np.cumsum(columns["url_bytes"], dtype=np.int64)
         urls = _inflated(batch.urls, int(ends[-1]) if batch.count else 0)
         starts = urls + b"\0"
@@ -146,7 +146,7 @@ class Claims(Sequence[Claim]):
             dead=dict(batch.dead),
             pages=Queries(
                 fingerprint=np.frombuffer(batch.fingerprint, _U64).copy(),
-                bare=(columns["bare"] & 1).view(np.bool_),
+                bare=(columns["bare"] & np.uint8(1)).view(np.bool_),
                 text_hash=np.frombuffer(batch.text_hash, _U64).copy(),
                 tokens=columns["tokens"],
                 **{name: _optional(getattr(batch, name), dtype, batch.count) for name, dtype in OPTIONAL.items()},
