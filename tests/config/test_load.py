@@ -8,6 +8,7 @@ import pytest
 
 from tests.config.giving import LOGIN, PASSWORD, loaded, refusal, written
 from worker.config import Settings
+from worker.config.load import asks_for_json
 
 # What wins
 
@@ -104,3 +105,32 @@ def test_a_secrets_file_that_holds_none_is_refused(tmp_path: Path, content: byte
     message = refusal(overrides=[f"kafka.ssl_password_file={file}", "kafka.security_protocol=SSL"])
     assert "kafka.ssl_password_file" in message
     assert told in message
+
+
+# Wrong settings are told in the form that they ask for
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("near: {k: 99}\nlog: {level: info, format: json}\n", True),
+        ("log:\n  level: info\n\n  # for the collector\n  format:  'json'  # an object a line\nnear: {k: 99}\n", True),
+        ("near: [1\nlog:\n    format: json\n", True),
+        ("log:\n  format: text\nother:\n  format: json\n", False),
+        ("# log:\n  format: json\n", False),
+        ("log:\n  # format: json\n", False),
+        ("", False),
+    ],
+    ids=["inline", "block", "no-yaml", "another-section", "comment", "commented-out", "empty"],
+)
+def test_what_can_be_read_of_a_wrong_file_says_the_form_of_lines(tmp_path: Path, text: str, asks: bool) -> None:
+    assert asks_for_json(config=written(tmp_path, text), overrides=[], environ={}) is asks
+
+
+def test_flags_and_environment_win_over_the_file_there_too(tmp_path: Path) -> None:
+    config = written(tmp_path, "log: {format: json}\nnear: {k: 99}\n")
+    as_text = {"DEDUP_LOG__FORMAT": "text"}
+    assert not asks_for_json(config=config, overrides=["log.format=text"], environ={})
+    assert not asks_for_json(config=config, overrides=[], environ=as_text)
+    assert asks_for_json(config=config, overrides=["log.format=json"], environ=as_text)
+    assert not asks_for_json(config=tmp_path / "nowhere", overrides=["near.k=99"], environ={})

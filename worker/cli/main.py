@@ -219,9 +219,15 @@ def loader(*options: argparse.Namespace) -> Callable[[], Settings]:
 def _load(*options: argparse.Namespace) -> Loaded:
     """Settings by the options before and after the command; the later ``--config`` counts."""
     from worker.config import load
+    from worker.config.load import asks_for_json
 
     config = next((given.config for given in reversed(options) if given.config is not None), None)
     overrides = [override for given in options for override in given.overrides]
     if any(given.log_json for given in options):
         overrides.append("log.format=json")
-    return load(config=config, overrides=overrides, environ=os.environ)
+    try:
+        return load(config=config, overrides=overrides, environ=os.environ)
+    except UsageError:
+        if asks_for_json(config=config, overrides=overrides, environ=os.environ):
+            log_to_stderr("info", "json")
+        raise

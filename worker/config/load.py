@@ -18,6 +18,7 @@ from worker.config.sources import FLAG, read_environment, read_file, read_flags
 
 DEFAULT_FILE: Final = Path("config.yaml")
 DEFAULT: Final = "default"
+_LOG_FORMAT: Final = "log.format"
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,27 @@ def load(*, config: Path | None, overrides: Sequence[str], environ: Mapping[str,
     if problems:
         raise refuse(problems)
     return Loaded(settings, file, {key: value.origin for key, value in given.items()})
+
+
+def asks_for_json(*, config: Path | None, overrides: Sequence[str], environ: Mapping[str, str]) -> bool:
+    """Whether ``log.format`` is json by what can be read of settings that are wrong; arguments as of ``load``."""
+    flags, named = read_flags(overrides).given, read_environment(environ).given
+    given = flags.get(_LOG_FORMAT) or named.get(_LOG_FORMAT)
+    if given is not None:
+        return given.value == "json"
+    try:
+        file = find_config_file(config, environ)
+        text = file.read_text("utf-8-sig", errors="replace") if file else ""
+    except (UsageError, OSError):
+        return False
+    section = ""
+    for line in text.splitlines():  # the file may be no YAML
+        words = line.partition("#")[0].replace("'", "").replace('"', "")
+        if words[:1].strip():
+            section = words.partition(":")[0].strip()
+        if section == "log" and "format: json" in " ".join(words.split()):
+            return True
+    return False
 
 
 def find_config_file(config: Path | None, environ: Mapping[str, str]) -> Path | None:
