@@ -331,13 +331,8 @@ class TestVersion:
         upgrading = text_of(ROOT / "CHANGELOG.md").partition("### Upgrading")[2]
         formats = {"batches": Batch, "answers": Answer, "blocks": Block}
         wanted = [f"{name} {VERSIONS[kind]}" for name, kind in formats.items()]
-        for rule in (
-            CANONICALIZATION,
-            EXTRACTION,
-            NORMALISER,
-            TITLES,
-            words_rule((), NOISE_WORDS, fold_traditional=True),
-        ):
+        words = words_rule((), NOISE_WORDS, fold_traditional=True)
+        for rule in (CANONICALIZATION, EXTRACTION, NORMALISER, TITLES, words):
             wanted += [f"`{word}`" for word in re.split("[/,]", rule) if re.fullmatch(r"[a-z-]+-\d+", word)]
         assert len(wanted) > 10
         assert [word for word in wanted if word not in upgrading] == []

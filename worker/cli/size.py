@@ -153,6 +153,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
             replicas=settings.topics.replication_factor,
             speed=arguments.pages_a_second,
             copies=settings.output.mode != "verdicts",
+            packed=settings.topics.compression != "none",
             holders=settings.index.replicas,
             peak=arguments.peak,
             to_come=arguments.growth,
@@ -264,6 +265,7 @@ def crawl_rows(crawl: Crawl, settings: Settings) -> list[tuple[str, str]]:
     """What is needed, and how much of it."""
     days, copies = crawl.retention_days, crawl.replicas
     full = crawl.rate / crawl.ordered(crawl.workers)
+    packed = f"pages in zstd, outputs: {settings.topics.compression}"
     return [
         (
             f"cores, {LOAD:.0%} in use at {crawl.peak:g} times the mean (--peak)",
@@ -287,7 +289,7 @@ def crawl_rows(crawl: Crawl, settings: Settings) -> list[tuple[str, str]]:
         (f"memory of parsers, one a core: {in_units(PARSER_BYTES)} and page.memory_mb", in_units(crawl.parser_bytes)),
         ("memory of each worker besides its index", in_units(WORKER_BYTES)),
         ("memory of pages on their way, each worker: commit.megabytes", in_units(settings.commit.megabytes * _KIB**2)),
-        ("into the brokers at the busiest hour, a second, not compressed", in_units(crawl.in_bytes)),
+        (f"into the brokers at the busiest hour, a second; {packed}", in_units(crawl.in_bytes)),
         ("out of the leaders of both logs, to all workers, a second", in_units(crawl.order_bytes)),
         (f"on the brokers: {days:g} days (topics.retention_days), copies: {copies}", in_units(crawl.log_bytes)),
         (f"on the brokers: the index, for good, copies: {copies}", in_units(crawl.index_topic_bytes)),

@@ -62,7 +62,7 @@ ENTRIES_A_SHARD: Final = 33_000_000
 restore no sooner where a worker has several of them, and each costs it a look-up a claim."""
 
 # Bytes on the broker, measured with 1,400 pages, half of them copies, under URLs of 67 characters, 8 partitions and 8
-# shards, without sketches, not compressed; the body's own bytes are in pages and deduplicated besides. Batches were
+# shards, without sketches, before compression; the body's own bytes are in pages and deduplicated besides. Batches were
 # small: in full ones a claim takes 37 bytes.
 PAGES_BYTES: Final = 241
 DEDUPLICATED_BYTES: Final = 367
@@ -72,6 +72,12 @@ ANSWER_BYTES: Final = 73
 ENTRY_BYTES: Final = 68 + 17  # 600 pages, none of them copies, measured; site, title, its words and doubt: reckoned
 SKETCHED_BYTES: Final = 2 * SKETCH_BYTES
 """A sketch and its bands, in each claim and each entry on the broker, where the predicate is accurate."""
+
+PAGES_LEFT: Final = 0.173
+"""Share of the bytes of `pages` that zstd leaves, as spiders send them by default (DEDUP_COMPRESSION): of 2,211 pages
+of documentation and news (docs/explanation/cost.md)."""
+OUTPUTS_LEFT: Final = 0.189
+"""The same of the outputs (`topics.compression`), with `output.mode=tag`."""
 
 URL_BYTES: Final = 30
 """Of memory, an entry: compressed URLs, at most."""
@@ -110,10 +116,10 @@ class Crawl:
     """What is known before: pages a day, different pages the index holds at last, bytes of a page's body.
 
     ``growth`` is that of the index's memory, and ``sketched`` says whether entries have sketches; ``copies`` whether
-    pages go out with their verdicts; ``retention_days`` and ``replicas`` are the topics'; ``holders`` are the workers
-    that hold each shard; ``speed`` is in pages a second and core, of these very pages, where that was measured;
-    ``page_memory`` is what a page may take in its parser, in bytes. The busiest hour has ``peak`` times the mean, and
-    there may come ``to_come`` times as many workers.
+    pages go out with their verdicts, and ``packed`` whether outputs are compressed; ``retention_days`` and ``replicas``
+    are the topics'; ``holders`` are the workers that hold each shard; ``speed`` is in pages a second and core, of these
+    very pages, where that was measured; ``page_memory`` is what a page may take in its parser, in bytes. The busiest
+    hour has ``peak`` times the mean, and there may come ``to_come`` times as many workers.
     """
 
     pages_a_day: int
@@ -126,6 +132,7 @@ class Crawl:
     replicas: int
     speed: float | None = None
     copies: bool = True
+    packed: bool = True
     holders: int = 1
     peak: float = PEAK
     to_come: float = WORKERS_TO_COME
@@ -218,9 +225,10 @@ class Crawl:
         return self.distinct * (ENTRY_BYTES + self.sketched * SKETCHED_BYTES) * self.replicas
 
     @property
-    def _page_bytes(self) -> int:
-        page = self.page_bytes + PAGES_BYTES + VERDICT_BYTES + self._claim_bytes + ANSWER_BYTES
-        return page + self.copies * (self.page_bytes + DEDUPLICATED_BYTES)
+    def _page_bytes(self) -> float:
+        outputs = VERDICT_BYTES + self.copies * (self.page_bytes + DEDUPLICATED_BYTES)
+        packed = PAGES_LEFT * (self.page_bytes + PAGES_BYTES) + (OUTPUTS_LEFT if self.packed else 1) * outputs
+        return packed + self._claim_bytes + ANSWER_BYTES
 
     @property
     def _claim_bytes(self) -> int:
