@@ -42,7 +42,7 @@ def test_what_is_damaged_or_missing_is_named(export: Folder, name: str, harm: st
         content[len(content) // 2] ^= 1
         file.write_bytes(content if harm == "flipped" else content[:-1])
     if (name, harm) == (MANIFEST, "gone"):
-        with pytest.raises(UsageError, match=r"has no export\.json.*run `python -m worker index export` again"):
+        with pytest.raises(UsageError, match=r"has no _export\.json.*run `python -m worker index export` again"):
             whole(export, SCHEME)
     else:
         with pytest.raises(Refused, match=rf"{name} .*is (damaged|missing).*copy it again"):

@@ -27,7 +27,8 @@ from worker.places import Folder
 from worker.scan.records.files import as_usage_error
 from worker.scan.records.schema import SCHEMA, refuse_incomplete
 
-MANIFEST: Final = "export.json"
+MANIFEST: Final = "_export.json"
+"""What begins so is passed over by those who read a folder of Parquet."""
 EXPORTED: Final = pa.schema([*SCHEMA, *((name, pa.int64()) for name in ("batch", "place", "clock"))])
 """Of a survivor's record: ``SCHEMA``, its order, and the watermark just after its batch, in milliseconds."""
 _VERSION: Final = 1
