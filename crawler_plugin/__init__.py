@@ -16,13 +16,15 @@ if TYPE_CHECKING:
     from crawler_plugin.components.capture import CaptureMiddleware
     from crawler_plugin.components.feedback import FeedbackMiddleware
     from crawler_plugin.components.pipeline import Pipeline
+    from crawler_plugin.waiting_items import DedupVerdict
 
-__all__ = ["Addon", "CaptureMiddleware", "FeedbackMiddleware", "PageBody", "Pipeline"]
+__all__ = ["Addon", "CaptureMiddleware", "DedupVerdict", "FeedbackMiddleware", "PageBody", "Pipeline"]
 
 _HOMES: Final = {
     "Addon": "addon",
     "PageBody": "body",
     "CaptureMiddleware": "components.capture",
+    "DedupVerdict": "waiting_items",
     "FeedbackMiddleware": "components.feedback",
     "Pipeline": "components.pipeline",
 }

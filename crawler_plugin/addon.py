@@ -9,6 +9,7 @@ from scrapy.pipelines.media import MediaPipeline
 from scrapy.settings import BaseSettings
 from scrapy.utils.misc import load_object
 
+from crawler_plugin.components.awaited_responses import AwaitedResponsesMiddleware
 from crawler_plugin.components.capture import BackPressureMiddleware, CaptureMiddleware, FoundItemsMiddleware
 from crawler_plugin.components.component import PlacesComponents
 from crawler_plugin.components.feedback import FeedbackMiddleware
@@ -25,6 +26,8 @@ CAPTURE_ORDER: Final = 1000
 """Among the spider middlewares: the last before the spider, so that it meets what none of them turned away."""
 FOUND_ITEMS_ORDER: Final = CAPTURE_ORDER + 1
 """Nearer to the spider still: it meets items as the callback made them."""
+AWAITED_RESPONSES_ORDER: Final = FOUND_ITEMS_ORDER + 1
+"""The nearest of all."""
 BACK_PRESSURE_ORDER: Final = 75
 """Among the downloader middlewares: after the filter of other sites, before robots.txt is asked for."""
 FEEDBACK_ORDER: Final = BACK_PRESSURE_ORDER - 5
@@ -73,6 +76,10 @@ class Addon(PlacesComponents):
         if read.tells:
             settings.setdefault_in_component_priority_dict(
                 "SPIDER_MIDDLEWARES", FoundItemsMiddleware, FOUND_ITEMS_ORDER
+            )
+        if read.awaits_responses:
+            settings.setdefault_in_component_priority_dict(
+                "SPIDER_MIDDLEWARES", AwaitedResponsesMiddleware, AWAITED_RESPONSES_ORDER
             )
         settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", CaptureMiddleware, CAPTURE_ORDER)
         settings.setdefault_in_component_priority_dict(

@@ -77,6 +77,12 @@ SETTINGS: Final[Mapping[str, Setting]] = {
         "How long an item waits for the worker's verdict on its page, which it is told in the field `dedup`; None "
         "where it is not there by then. 0: items do not wait. With `DEDUP_MODE` local they always wait.",
     ),
+    "DEDUP_AWAIT_RESPONSES": Setting(
+        False,
+        YES_OR_NO.but("True needs DEDUP_CAPTURE, and DEDUP_AWAIT or DEDUP_MODE local"),
+        "Whether callbacks wait, too: each is called with the verdict on its response in `response.meta['dedup']`, or "
+        "after `DEDUP_AWAIT` seconds with the reason why there is none.",
+    ),
     "DEDUP_GENERATION": Setting(
         "",
         name(30),
@@ -97,6 +103,12 @@ SETTINGS: Final[Mapping[str, Setting]] = {
         path("the path of a file, in which %(spider)s and %(job)s stand for their names; needs DEDUP_DROP"),
         "Where dropped items go, with their verdicts, as JSON lines; those of each crawl behind those of the last. An "
         "item that cannot be written there passes. By default they are gone.",
+    ),
+    "DEDUP_DRY_RUN": Setting(
+        False,
+        YES_OR_NO,
+        "True drops and postpones nothing: items of `DEDUP_DROP` pass, requests of `DEDUP_FEEDBACK` are made. What "
+        "would have become of them is counted and logged.",
     ),
     "DEDUP_FEEDBACK": Setting(
         False,
@@ -124,7 +136,9 @@ SETTINGS: Final[Mapping[str, Setting]] = {
         "ones are dropped, whatever they give: against traps whose pages look new. 0: any number.",
     ),
     "DEDUP_FEEDBACK_DRY_RUN": Setting(
-        False, YES_OR_NO, "True makes every request, and only counts what would have become of it."
+        False,
+        YES_OR_NO,
+        "True makes every request, and only counts what would have become of it; so does `DEDUP_DRY_RUN`.",
     ),
     "DEDUP_FEEDBACK_SEED": Setting(
         0,

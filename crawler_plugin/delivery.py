@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import time
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from scrapy.crawler import Crawler
+from scrapy.http import Response
 from scrapy.utils.job import job_dir
 
 from crawler_plugin import stats
@@ -17,7 +19,10 @@ from crawler_plugin.metrics import server
 from crawler_plugin.metrics.declared import CrawlGauges, CrawlNumbers
 from crawler_plugin.record import Origin, PageRecord, cut_to
 from crawler_plugin.settings import PluginSettings
-from crawler_plugin.waiting_items import ComingVerdict, FoundItems
+from crawler_plugin.signals import page_judged
+from crawler_plugin.spider_scope import scope_of_crawl
+from crawler_plugin.waiting_items import NOT_CAPTURED, UNJUDGED, ComingVerdict, DedupVerdict, FoundItems
+from crawler_plugin.wire.outcomes import Verdict
 
 
 class Delivery(ABC):
@@ -29,7 +34,7 @@ class Delivery(ABC):
         self._origin: Origin | None = None
         self.log = CrawlLog(crawler)
         self.items = FoundItems()
-        """Which items were found on which captured page."""
+        """The verdicts on captured pages, and which items were found there."""
         policy = settings.feedback
         self.learning = None if policy is None else Learning(policy, job_dir(crawler.settings), self.log)
         """What requests are decided by; None: they are not."""
@@ -96,6 +101,30 @@ class Delivery(ABC):
         assert self._origin is not None, "open comes first"
         return self._origin
 
+    async def known_of(self, response: Response) -> DedupVerdict:
+        """What is known of a response that was captured, once its verdict is there or ``DEDUP_AWAIT`` has passed."""
+        coming = self.items.verdict_on(response)
+        if coming is None:
+            return DedupVerdict(None, reason=NOT_CAPTURED)
+        told = await coming.wait(self._settings.longest_wait)
+        if told is not None:
+            return DedupVerdict(**told)
+        if coming.missing is not None:
+            self.log.count(stats.CALLBACK_WITHOUT_VERDICT + coming.missing)
+        return DedupVerdict(None, reason=coming.missing or UNJUDGED)
+
+    def tell_listeners(self, verdict: Verdict, coming: ComingVerdict | None) -> None:
+        """Send ``page_judged``; ``coming`` is what knows the response, if anything does."""
+        response = None if coming is None or coming.response is None else coming.response()
+        self._crawler.signals.send_catch_log(
+            page_judged,
+            verdict=verdict,
+            url=verdict.url_as_given or verdict.url,
+            request=None if response is None else response.request,
+            response=response,
+            spider=self._crawler.spider,
+        )
+
     @staticmethod
     def now_ms() -> int:
         """Milliseconds since 1970 UTC."""
@@ -109,9 +138,16 @@ class Delivery(ABC):
         return path
 
     def _begin_origin(self) -> None:
+        """What all pages have in common is known.
+
+        Raises:
+            Stop: ``dedup_reset`` is neither yes nor no, or a new scope cannot be kept.
+        """
         spider = self._crawler.spider
         job = self._settings.job or f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
-        self._origin = Origin(self._settings.fields, spider.name if spider else None, job)
+        self._origin = origin = Origin(self._settings.fields, spider.name if spider else None, job)
+        scope = scope_of_crawl(spider, job_dir(self._crawler.settings), self.now_ms(), self.log)
+        self._origin = replace(origin, scope=scope)
 
     def _fit(self, page: PageRecord) -> PageRecord | None:
         """The page, or as much of it as may be sent, or None where it is left out."""

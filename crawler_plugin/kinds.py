@@ -20,7 +20,7 @@ from crawler_plugin.wire.kafka_client.options import codec_is_installed, option_
 
 OUR_FIELDS: Final = (
     *("url", "body", "text", "status", "encoding", "content_type", "fetched"),
-    *("dedup", "dedup_store", "dedup_pardon"),
+    *("dedup", "dedup_scope", "dedup_store", "dedup_pardon"),
 )
 """What the plugin reads of an item, by our names; ``DEDUP_FIELDS`` maps them to the item's."""
 _ANY: Final = re.compile(r".+", re.DOTALL)

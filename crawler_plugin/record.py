@@ -16,6 +16,7 @@ of the item             becomes
                         since 1970 UTC as ``time.time()`` gives them; from 10^11 on milliseconds, since as seconds
                         that would be the year 5138. Without it: the time when the item passed
 ``dedup``               ``False``: the item is not published. Anything else says nothing
+``dedup_scope``         text, or a number: the page is compared with those of the same scope alone
 ``dedup_store``         ``False``: the header ``dedup-store`` is ``no``, so that no later page is compared with this one
 ``dedup_pardon``        ``True``: the header ``dedup-pardon`` is ``yes``, so that the page survives
 ======================  ================================================================================================
@@ -33,7 +34,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from crawler_plugin.body import PageBody
-from crawler_plugin.wire.messages import PARDON_HEADER, STORE_HEADER, PageMeta
+from crawler_plugin.wire.messages import PARDON_HEADER, SCOPE_HEADER, STORE_HEADER, PageMeta
 from crawler_plugin.wire.moments import since_1970
 from crawler_plugin.wire.urls import canonical_url, without_userinfo
 
@@ -91,11 +92,13 @@ class PageRecord:
 
 @dataclass(frozen=True)
 class Origin:
-    """What all pages of a crawl have in common: the item's field names by ours, spider, name of the crawl."""
+    """What all pages of a crawl have in common: the item's field names by ours, spider, name of the crawl, scope."""
 
     fields: Mapping[str, str]
     spider: str | None
     job: str | None
+    scope: str | None = None
+    """That in which the spider began anew; scopes of single pages lie in it."""
 
     def page(self, item: Any, now_ms: int) -> PageRecord:
         """The record of an item that passed at ``now_ms`` (milliseconds since 1970 UTC).
@@ -130,13 +133,14 @@ class Origin:
         """The record of a response that came at ``now_ms`` (milliseconds since 1970 UTC).
 
         Its encoding is left to who reads the page: what the server says of it stands in the content type. ``said`` is
-        what its request says in ``meta``; of it ``dedup_store`` and ``dedup_pardon`` are read.
+        what its request says in ``meta``; of it ``dedup_scope``, ``dedup_store`` and
+        ``dedup_pardon`` are read, as of an item.
 
         Raises:
             Unusable: its URL is none that a page can have, as that of ``data:`` is (``bad_url``), or ``bad_flag`` as
                 for an item.
         """
-        found = {name: said.get(name) for name in _FLAGS}
+        found = {name: said.get(name) for name in ("dedup_scope", *_FLAGS)}
         return self._page(found | {"url": url, "status": status, "content_type": content_type, "body": body}, now_ms)
 
     def _page(self, found: Mapping[str, Any], now_ms: int) -> PageRecord:
@@ -157,6 +161,9 @@ class Origin:
                 form=form,
             )
             key, headers = canonical_url(url).encode(), (*meta.to_headers(), *flags)
+            scope = "\n".join(filter(None, (self.scope, _read(_scope, found, "dedup_scope", unread))))
+            if scope:
+                headers += ((SCOPE_HEADER, scope.encode()),)
         except ValueError as error:  # UnicodeEncodeError is one: half of a surrogate pair
             raise Unusable("bad_url", f"its URL: {error}") from error
         is_text = form == "text"
@@ -253,6 +260,10 @@ def _label(value: object) -> str:
         raise ValueError(f"{value!r} is no text")
     value.encode()  # half of a surrogate pair cannot travel
     return value
+
+
+def _scope(value: object) -> str:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else _label(value)
 
 
 def _milliseconds(value: object) -> int:

@@ -56,6 +56,10 @@ class PluginSettings:
     """The topic that is told how many pages of which job there were."""
     patience: float = 0.0
     """Seconds for which an item waits for a worker's verdict on its page; 0: it does not."""
+    awaits_responses: bool = False
+    """Whether callbacks wait for the verdict on their response, too."""
+    is_dry_run: bool = False
+    """Whether nothing is dropped, and all that would be is counted."""
     verdicts: str = topic_name(DEFAULT_PREFIX, VERDICTS)
     dead_letters: str = topic_name(DEFAULT_PREFIX, DEAD_LETTERS)
     spool: str | None = None
@@ -106,7 +110,7 @@ class PluginSettings:
             explore=told["feedback_explore"],
             budget=told["feedback_budget"],
             seed=told["feedback_seed"],
-            is_dry_run=told["feedback_dry_run"],
+            is_dry_run=told["feedback_dry_run"] or told["dry_run"],
         )
         read = cls(
             **{name: told[name] for name in _AS_TOLD},
@@ -115,6 +119,8 @@ class PluginSettings:
             verdicts=topic_name(prefix, VERDICTS, generation),
             dead_letters=topic_name(prefix, DEAD_LETTERS, generation),
             patience=told["await"],
+            awaits_responses=told["await_responses"],
+            is_dry_run=told["dry_run"],
             job=told["job"] or os.environ.get("SCRAPY_JOB") or (Path(folder).resolve().name if folder else None),
             connection=told["kafka_options"],
             spool=None if told["spool"] == "none" else told["spool"] or default_spool,
@@ -134,6 +140,11 @@ class PluginSettings:
     def tells(self) -> bool:
         """Whether verdicts come back to the crawl."""
         return self.mode == "local" or self.patience > 0
+
+    @property
+    def longest_wait(self) -> float | None:
+        """Seconds for which a verdict is waited for; None: until the process that judges has said what there is."""
+        return None if self.mode == "local" else self.patience
 
 
 _DROPPED: Final = {"duplicate": "drop", "refetch": "drop_refetches"}
@@ -202,7 +213,9 @@ class _Reader:
             self._refuse_set("DEDUP_MODE = 'local'", "DEDUP_STATE", "DEDUP_CONFIG", "DEDUP_LOCAL_PYTHON")
         names = "DEDUP_DROP", "DEDUP_DROP_REFETCHES", "DEDUP_DROPPED"
         if not read.tells:
-            self._refuse_set("DEDUP_AWAIT, or DEDUP_MODE = 'local'", *names)
+            self._refuse_set("DEDUP_AWAIT, or DEDUP_MODE = 'local'", "DEDUP_AWAIT_RESPONSES", *names)
+        if read.captured is None:
+            self._refuse_set("DEDUP_CAPTURE = True", "DEDUP_AWAIT_RESPONSES")
         if not read.drop:
             self._refuse_set("DEDUP_DROP = True", *names[1:])
 

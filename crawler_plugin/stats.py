@@ -5,7 +5,8 @@ An item that has passed, or a response that a callback got while responses are c
 
     published + spool/found = confirmed + rejected/oversize_at_broker + spool/left + unconfirmed
 
-With ``DEDUP_AWAIT`` each item whose page was published has a verdict, or is in one of ``without_verdict/…``.
+With ``DEDUP_AWAIT`` each item whose page was published has a verdict, or is in one of ``without_verdict/…``; with
+``DEDUP_AWAIT_RESPONSES`` so each callback, in ``callback_without_verdict/…``.
 Where this process judges pages itself (``DEDUP_MODE=local``), one of ``verdict/…`` and ``unjudged`` takes the place of
 ``published``.
 """
@@ -37,7 +38,9 @@ MOST_BUFFERED: Final = "dedup/buffered_bytes_max"
 VERDICT: Final = "dedup/verdict/"
 SUSPECT: Final = "dedup/suspect"
 WITHOUT_VERDICT: Final = "dedup/without_verdict/"
+CALLBACK_WITHOUT_VERDICT: Final = "dedup/callback_without_verdict/"
 UNJUDGED: Final = "dedup/unjudged"
+WOULD_DROP: Final = "dedup/would_drop/"
 DROPPED: Final = "dedup/dropped/"
 UNDROPPED: Final = "dedup/undropped"
 UNTOLD: Final = "dedup/untold"
@@ -68,8 +71,8 @@ STATS: Final[Mapping[str, str]] = {
     SKIPPED + "robots_txt": "responses not captured, as they are a site's robots.txt",
     SKIPPED
     + "switched_off": "responses whose request has `dedup` in its meta, and items whose field `dedup`, is False",
-    UNREAD + "FIELD": "values of `status`, `encoding`, `content_type` or `fetched` that could not be used; the page "
-    "went without",
+    UNREAD + "FIELD": "values of `status`, `encoding`, `content_type`, `fetched` or `dedup_scope` that could not be "
+    "used; the page went without",
     MARKUP: "items whose `text` looks like markup, of which nothing is extracted: it belongs in `body`",
     TRUNCATED: "pages of which only the beginning was sent, as they were larger than `DEDUP_MAX_PAGE_BYTES` or than "
     "the topic takes",
@@ -87,12 +90,17 @@ STATS: Final[Mapping[str, str]] = {
     WITHOUT_VERDICT + "late": "items that passed with `dedup` None, as the verdict was not there after `DEDUP_AWAIT`",
     WITHOUT_VERDICT + "spooled": "items that did, as their page went to the spool",
     WITHOUT_VERDICT + "too_large": "items that did, as their page is larger than the topic takes",
+    CALLBACK_WITHOUT_VERDICT
+    + "late": "callbacks of `DEDUP_AWAIT_RESPONSES` that were called without a verdict, for the reason that is named",
+    CALLBACK_WITHOUT_VERDICT + "spooled": "the same",
+    CALLBACK_WITHOUT_VERDICT + "too_large": "the same",
     UNJUDGED: "pages that could not be judged, as the index or the disk was full; their items pass with `dedup` None",
     DROPPED + "REASON": "items dropped by `DEDUP_DROP`, by the reason of the verdict, as `exact-text`",
+    WOULD_DROP + "REASON": "items that `DEDUP_DRY_RUN` let pass, likewise",
     UNDROPPED: "items that passed though they were to be dropped, as they could not be written to `DEDUP_DROPPED`",
     UNTOLD: "items that have no field for the verdict, or a captured page that is unknown; they pass without it",
     FEEDBACK + "postponed": "requests put behind all others by `DEDUP_FEEDBACK`, as their template gave only copies; "
-    "with `DEDUP_FEEDBACK_DRY_RUN` here and below those that would have been",
+    "with `DEDUP_DRY_RUN` and `DEDUP_FEEDBACK_DRY_RUN` here and below those that would have been",
     FEEDBACK + "dropped": "requests dropped for it",
     FEEDBACK + "explored": "requests made in spite of it",
     FEEDBACK + "over_budget": "requests dropped by `DEDUP_FEEDBACK_BUDGET`",

@@ -1,11 +1,11 @@
-"""Verdicts on the way to the items that wait for them. All of it lives in the event loop's thread."""
+"""Verdicts on the way to the items and callbacks that wait for them. All of it lives in the event loop's thread."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Final, TypeAlias
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import ReferenceType, WeakKeyDictionary, WeakValueDictionary, ref
 
 from scrapy.http import Response
 from scrapy.utils.asyncio import call_later
@@ -15,14 +15,32 @@ from twisted.internet.defer import Deferred
 from crawler_plugin import stats
 from crawler_plugin.crawl_log import CrawlLog
 
+
+@dataclass(frozen=True, slots=True)
+class DedupVerdict:
+    """What is known of a page, by the names of the topic ``verdicts``.
+
+    ``verdict`` is None where the page has none, or none yet; ``reason`` says why, as ``late`` or ``not_captured``.
+    """
+
+    verdict: str | None
+    duplicate_of: str | None = None
+    distance: int | None = None
+    similarity: float | None = None
+    reason: str = ""
+    suspect: bool = False
+
+
 Told: TypeAlias = Mapping[str, Any]
 """What an item is told of its page."""
-TOLD: Final = ("verdict", "duplicate_of", "distance", "similarity", "reason", "suspect")
+TOLD: Final = tuple(each.name for each in fields(DedupVerdict))
 """What it is told, by name."""
 
 LATE: Final = "late"
 SPOOLED: Final = "spooled"
 TOO_LARGE: Final = "too_large"
+UNJUDGED: Final = "unjudged"
+NOT_CAPTURED: Final = "not_captured"
 
 
 def learned_as(told: Told) -> str:
@@ -43,7 +61,10 @@ class ComingVerdict:
     """The verdict on a page that was handed over. Any number of items may wait for it."""
 
     def __init__(self) -> None:
-        self._told: Told | None = None
+        self.told: Told | None = None
+        """What is known by now."""
+        self.response: ReferenceType[Response] | None = None
+        """The response that the page was, where it was captured."""
         self._is_here = False
         self._waiting: list[Deferred[None]] = []
         self.missing: str | None = None
@@ -58,7 +79,7 @@ class ComingVerdict:
             await maybe_deferred_to_future(turn)
             if timer is not None:
                 timer.cancel()
-        return self._told
+        return self.told
 
     def miss(self, why: str) -> None:
         """There will be none."""
@@ -67,7 +88,7 @@ class ComingVerdict:
 
     def tell(self, told: Told | None) -> None:
         """It is here; those that wait go on."""
-        self._told, self._is_here = told, True
+        self.told, self._is_here = told, True
         waiting, self._waiting = self._waiting, []
         for turn in waiting:
             if not turn.called:  # it is where its waiter was cancelled
@@ -90,7 +111,7 @@ class _Page:
 
 
 class FoundItems:
-    """On which captured page an item was found.
+    """The verdicts to come on captured responses, and on which of these an item was found.
 
     An item is known by its identity from its callback to the pipeline, and forgotten there, or else with its response.
     """
@@ -101,7 +122,17 @@ class FoundItems:
 
     def captured(self, response: Response, verdict: ComingVerdict) -> None:
         """The response was handed over."""
+        verdict.response = ref(response)
         self._pages[response] = _Page(verdict)
+
+    def is_captured(self, response: Response) -> bool:
+        """Whether the response was handed over already."""
+        return response in self._pages
+
+    def verdict_on(self, response: Response) -> ComingVerdict | None:
+        """The verdict on the response; None where it was not captured."""
+        page = self._pages.get(response)
+        return None if page is None else page.verdict
 
     def found(self, item: Any, response: Response) -> None:
         """The response's callback yielded the item."""

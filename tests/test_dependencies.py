@@ -23,7 +23,7 @@ PROJECTS: Final = {
     name: tomllib.loads((ROOT / folder / "pyproject.toml").read_text())
     for name, folder in ((DISTRIBUTION, "."), (PLUGIN, "crawler_plugin"))
 }
-COMES_WITH: Final = {"twisted": "scrapy", "llvmlite": "numba", "requests": "jgo"}
+COMES_WITH: Final = {"twisted": "scrapy", "pydispatcher": "scrapy", "llvmlite": "numba", "requests": "jgo"}
 """Packages of which whoever brings them says which versions they may have; they are not asked for a second time."""
 OTHER_EXTRAS: Final = {
     "broker": {"demo"},
@@ -37,6 +37,8 @@ OTHER_EXTRAS: Final = {
 """Rooms of ``worker`` that may need an extra of their own besides, and say so where it is missing."""
 OF_MSK: Final = ROOT / "crawler_plugin" / "wire" / "kafka_client" / "msk.py"
 """Is read only by who logs in to Amazon MSK, and says so where the extra ``msk`` is missing."""
+OF_POET: Final = ROOT / "crawler_plugin" / "poet.py"
+"""Is read only by who names it in SCRAPY_POET_PROVIDERS."""
 WIRE: Final = ROOT / "crawler_plugin" / "wire"
 
 
@@ -73,8 +75,12 @@ def test_without_an_extra_pip_brings_what_is_on_the_wire_needs_and_nothing_more(
 
 
 def test_the_extra_scrapy_brings_what_else_the_plugin_imports() -> None:
-    plugin = [path for path in files_of("crawler_plugin") if not path.is_relative_to(WIRE)]
+    plugin = [path for path in files_of("crawler_plugin") if not path.is_relative_to(WIRE) and path != OF_POET]
     assert imported(plugin) - needed(PLUGIN) == needed(PLUGIN, "scrapy")
+
+
+def test_the_extra_poet_brings_what_its_provider_imports() -> None:
+    assert imported([OF_POET]) - needed(PLUGIN, "scrapy") == needed(PLUGIN, "poet")
 
 
 def test_the_extra_msk_brings_what_its_login_imports() -> None:

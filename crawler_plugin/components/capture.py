@@ -16,6 +16,8 @@ what Scrapy does with a response; each meets what the other cannot:
 3. ``FoundItemsMiddleware``, a spider middleware, remembers which items a callback yields, so that they can be told the
    verdict on the response. It is there where verdicts come back to the crawl.
 
+With ``DEDUP_AWAIT_RESPONSES`` there is one more, ``crawler_plugin.components.awaited_responses``.
+
 ``process_spider_input`` itself cannot wait. So pages that find no room are those whose requests were under way when the
 budget was spent, at most ``CONCURRENT_REQUESTS``, and they were in memory already. Nothing can hang on itself: what is
 waited for in the end are confirmations, which come from the publisher's thread, whatever the crawl waits for.
@@ -33,11 +35,16 @@ from scrapy.http import Response, TextResponse
 from crawler_plugin import stats
 from crawler_plugin.components.component import Component
 from crawler_plugin.record import PageRecord, Unusable
+from crawler_plugin.waiting_items import DedupVerdict
 from crawler_plugin.wire.media_types import essence
 from crawler_plugin.wire.urls import without_userinfo
 
 META_KEY: Final = "dedup"
 """``request.meta["dedup"] = False``: the response to this request is not published, redirected or retried neither."""
+SCOPE_KEY: Final = "dedup_scope"
+"""``request.meta["dedup_scope"] = NAME``: the response is compared with those of this scope alone. So are those of
+redirects and retries, whose requests are copies. Requests that the callback yields are not, unless the spider hands
+the meta on."""
 
 
 class CaptureMiddleware(Component):
@@ -47,15 +54,26 @@ class CaptureMiddleware(Component):
 
     def process_spider_input(self, response: Response) -> None:
         """Publish the response, unless it is none of those that are wanted, which is counted."""
-        page = self._page(response)
+        assert response.request is not None, "it is on its way to a spider"
+        self._capture(response, response.request)
+
+    async def judged(self, response: Response, request: Request) -> DedupVerdict:
+        """What is known of the response, which is published before its turn; it need not have its request yet."""
+        self._capture(response, request)
+        return await self._delivery.known_of(response)
+
+    def _capture(self, response: Response, request: Request) -> None:
+        if self._delivery.items.is_captured(response):
+            return
+        page = self._page(response, request)
         if page is not None:
             coming = self._delivery.hand_over_at_once(page)
             if coming is not None:
                 self._delivery.items.captured(response, coming)
 
-    def _page(self, response: Response) -> PageRecord | None:
+    def _page(self, response: Response, request: Request) -> PageRecord | None:
         content_type = response.headers.get("Content-Type")
-        reason = self._unwanted(response, content_type)
+        reason = self._unwanted(response, request, content_type)
         if reason is not None:
             self._delivery.log.count(stats.SKIPPED + reason)
             return None
@@ -66,7 +84,7 @@ class CaptureMiddleware(Component):
                 content_type=content_type,
                 body=response.body,
                 now_ms=self._delivery.now_ms(),
-                said=response.meta,
+                said=request.meta,
             )
         except Unusable as unusable:
             self._delivery.log.skip(
@@ -76,16 +94,14 @@ class CaptureMiddleware(Component):
             )
             return None
         for name in page.unread:
-            self._delivery.log.skip(
-                stats.UNREAD + name, f"{page.url}: its header Content-Type is not ASCII, the page goes without it"
-            )
+            self._delivery.log.skip(stats.UNREAD + name, f"{page.url}: {_UNREAD[name]}, the page goes without it")
         return page
 
-    def _unwanted(self, response: Response, content_type: bytes | None) -> str | None:
+    def _unwanted(self, response: Response, request: Request, content_type: bytes | None) -> str | None:
         """Why the response is not published, as the last word of ``dedup/skipped/…``."""
         wanted = self._delivery.settings.captured
         assert wanted is not None, "responses are captured"
-        if response.meta.get(META_KEY) is False:
+        if request.meta.get(META_KEY) is False:
             return "switched_off"
         if not wanted.has_status(response.status):
             return "status"
@@ -95,6 +111,12 @@ class CaptureMiddleware(Component):
         if urlsplit(response.url).path == "/robots.txt":  # some spiders read it themselves, for its sitemaps
             return "robots_txt"
         return None
+
+
+_UNREAD: Final = {
+    "content_type": "its header Content-Type is not ASCII",
+    "dedup_scope": "its scope, meta['dedup_scope'], is neither text nor a whole number",
+}
 
 
 class BackPressureMiddleware(Component):

@@ -13,6 +13,7 @@ dropped then, as far as explored pages allow it.
 
 from __future__ import annotations
 
+import logging
 from typing import Final
 
 from scrapy import Request
@@ -73,13 +74,15 @@ class FeedbackMiddleware(Component):
                 request.dont_filter = dont_filter
         if decision is not RequestDecision.LET_GO:
             self._delivery.log.count(stats.FEEDBACK + decision.value)
-        if not self._learning.policy.is_dry_run:
-            if decision is RequestDecision.POSTPONED:
-                later = request.replace(priority=request.priority - BEHIND, dont_filter=True)
-                later.meta[MARK_KEY] = [_POSTPONED, request.url, request.dont_filter]
-                return later
-            if decision in (RequestDecision.DROPPED, RequestDecision.OVER_BUDGET):
-                raise IgnoreRequest(f"dropped by DEDUP_FEEDBACK ({decision.value})")
+        is_let_go = decision in (RequestDecision.LET_GO, RequestDecision.EXPLORED)
+        if not is_let_go and self._learning.policy.is_dry_run:
+            self._delivery.log.say(logging.DEBUG, f"DEDUP_FEEDBACK: would have {decision.value} {request}")
+        elif decision is RequestDecision.POSTPONED:
+            later = request.replace(priority=request.priority - BEHIND, dont_filter=True)
+            later.meta[MARK_KEY] = [_POSTPONED, request.url, request.dont_filter]
+            return later
+        elif not is_let_go:
+            raise IgnoreRequest(f"dropped by DEDUP_FEEDBACK ({decision.value})")
         memory.let_go(request.url)
         request.meta[MARK_KEY] = [_MADE, request.url, request.dont_filter]
         return None

@@ -57,7 +57,8 @@ class Pipeline(Component):
             page = self._page(item)
             coming = None if page is None else await self._delivery.hand_over(page)
         if coming is not None:
-            told = await coming.wait(None if settings.mode == "local" else settings.patience)
+            # The callback has waited already.
+            told = coming.told if settings.awaits_responses else await coming.wait(settings.longest_wait)
             if told is None and coming.missing is not None:
                 self._delivery.log.skip(
                     stats.WITHOUT_VERDICT + coming.missing,
@@ -97,10 +98,15 @@ class Pipeline(Component):
 
     def _tell(self, item: Any, told: Told | None) -> None:
         field = self._delivery.origin.fields.get("dedup")
-        to_drop = told is not None and told["verdict"] in self._delivery.settings.drop and not told["suspect"]
-        if told is not None and to_drop and self._is_kept(item, field, told):
-            self._delivery.log.count(stats.DROPPED + told["reason"])
-            raise DropItem(f"near-duplicate of {told['duplicate_of']} ({told['reason']})", log_level="DEBUG")
+        settings = self._delivery.settings
+        to_drop = told is not None and told["verdict"] in settings.drop and not told["suspect"]
+        if told is not None and to_drop and (settings.is_dry_run or self._is_kept(item, field, told)):
+            why = f"near-duplicate of {told['duplicate_of']} ({told['reason']})"
+            if not settings.is_dry_run:
+                self._delivery.log.count(stats.DROPPED + told["reason"])
+                raise DropItem(why, log_level="DEBUG")
+            self._delivery.log.count(stats.WOULD_DROP + told["reason"])
+            self._delivery.log.say(logging.DEBUG, f"DEDUP_DRY_RUN: would drop a {type(item).__name__}, {why}")
         if field is None:
             return
         from itemadapter import ItemAdapter  # here, as in crawler_plugin.record

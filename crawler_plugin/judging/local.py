@@ -25,6 +25,7 @@ from crawler_plugin.settings import PluginSettings
 from crawler_plugin.waiting_items import TOLD, ComingVerdict, learned_as
 from crawler_plugin.wire.errors import Stop
 from crawler_plugin.wire.judge_pipe import PageJudged
+from crawler_plugin.wire.outcomes import Verdict
 
 
 class LocalDelivery(Delivery):
@@ -40,16 +41,16 @@ class LocalDelivery(Delivery):
 
     async def open(self) -> None:
         """Open the state; the crawl waits for it, and is closed at once where it cannot be used."""
-        self._begin_origin()
         settings = self._settings
-        state = None if settings.state is None else self.named(settings.state)
         self._call = call = event_loop()
-        self._says.opens(state)
 
         def say(level: int, message: str) -> None:
             call(lambda: self.log.say(level, message))
 
         with closed_at_once(self._crawler), ThreadPoolExecutor(1, "dedup-state") as opening:
+            self._begin_origin()
+            state = None if settings.state is None else self.named(settings.state)
+            self._says.opens(state)
             python = settings.local_python or sys.executable
             self._judge = await outcome(opening.submit(JudgeProcess, python, state, settings.config, say), call)
             self._says.opened(state, self._judge.judged_before)
@@ -111,6 +112,9 @@ class LocalDelivery(Delivery):
         self._says.judged(page, told, f"{judged.reason}: {judged.detail}")
         if self.learning is not None:
             self.learning.learn(page.url, learned_as(told))
+        self.tell_listeners(
+            Verdict(url=page.url, spider=self.origin.spider, job=self.origin.job, detail=judged.detail, **told), coming
+        )
         coming.tell(told)
 
     def _leave_at_exit(self) -> None:

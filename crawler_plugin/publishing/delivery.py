@@ -35,7 +35,7 @@ from crawler_plugin import stats
 from crawler_plugin.delivery import Delivery
 from crawler_plugin.metrics.declared import CrawlGauges
 from crawler_plugin.publishing.connection import producer_options
-from crawler_plugin.publishing.followed import FollowedVerdicts
+from crawler_plugin.publishing.followed import FollowedVerdicts, HeardVerdict
 from crawler_plugin.publishing.full_buffer import FullBuffer
 from crawler_plugin.publishing.outbox import WINDOW_BYTES
 from crawler_plugin.publishing.publisher import Publisher
@@ -44,12 +44,13 @@ from crawler_plugin.record import PageRecord
 from crawler_plugin.refusal import closed_at_once, fail
 from crawler_plugin.running import Call, event_loop
 from crawler_plugin.settings import PluginSettings
+from crawler_plugin.signals import is_heard
 from crawler_plugin.spool.file import Spool
 from crawler_plugin.spool.numbered import Opened, open_numbered
 from crawler_plugin.spool.records import Destination
 from crawler_plugin.spool.spool_log import say_opened, say_stored
 from crawler_plugin.spool.storage import Storage
-from crawler_plugin.waiting_items import SPOOLED, ComingVerdict, Told, count_told
+from crawler_plugin.waiting_items import SPOOLED, TOLD, ComingVerdict, Told, count_told, learned_as
 from crawler_plugin.wire.errors import Stop, Unavailable, UsageError
 
 GRACE_S: Final = 2.0
@@ -81,11 +82,11 @@ class KafkaDelivery(Delivery):
 
         The crawl is closed at once where the spool cannot be used, or what is required is missing.
         """
-        self._begin_origin()
         self._crawler.signals.connect(self._tell_reason, signals.spider_closed)
         self._crawler.signals.connect(self._tell_failure, signals.engine_stopped)
         call = event_loop()
         with closed_at_once(self._crawler):
+            self._begin_origin()
             self._begin(call, await self._open_spool(call))
             if self._settings.required:
                 await maybe_deferred_to_future(self._looked)
@@ -197,6 +198,12 @@ class KafkaDelivery(Delivery):
         count_told(self.log, told)
         coming.tell(told)
 
+    def _listen(self, heard: HeardVerdict) -> None:
+        verdict = heard.verdict
+        if self.learning is not None and verdict.verdict != "dead":
+            self.learning.learn(verdict.url, learned_as(verdict.row(TOLD)))
+        self.tell_listeners(verdict, heard.coming)
+
     def _begin(self, call: Call, spool: Spool | None) -> None:
         settings = self._settings
         options = producer_options(
@@ -205,7 +212,7 @@ class KafkaDelivery(Delivery):
             compression=settings.compression,
             connection=settings.connection,
         )
-        if settings.patience or self.learning is not None:
+        if settings.patience or self.learning is not None or is_heard(self._crawler):
             self._verdicts = FollowedVerdicts(
                 options,
                 settings.verdicts,
@@ -213,7 +220,7 @@ class KafkaDelivery(Delivery):
                 self.origin,
                 call=call,
                 hear=self._hear_verdict if settings.patience else None,
-                learn=None if self.learning is None else self.learning.learn,
+                listen=self._listen,
                 complain=self._says.unreadable_verdicts,
             )
             self._verdicts.start()

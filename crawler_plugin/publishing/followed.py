@@ -1,4 +1,5 @@
-"""Verdicts of workers on their way back to the crawl that published the pages: ``DEDUP_AWAIT``, ``DEDUP_FEEDBACK``.
+"""Verdicts of workers on their way back to the crawl that published the pages: for what waits (``DEDUP_AWAIT``), what
+learns (``DEDUP_FEEDBACK``) and what listens (``crawler_plugin.signals``).
 
 A thread of its own reads ``verdicts`` and ``dead-letters``, committed records only and in no group, so that it disturbs
 nobody. Of a page this happens, in this order:
@@ -9,7 +10,8 @@ nobody. Of a page this happens, in this order:
    from all others, those on an earlier fetch of the same URL included;
 3. its verdict is *heard*, and told to whoever waits. Should that come before Kafka's word on the page, it is kept.
 
-A crawl that only learns from its verdicts waits for none: it hears those of its job, other processes' included.
+A crawl that only learns from its verdicts, or listens, waits for none: it hears those of its job, other processes'
+included.
 
 After an error, or when the topics were given more partitions, a new reader goes on where the last one stood. Workers
 that die and come back are no error: their verdicts come later.
@@ -20,15 +22,16 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 from weakref import WeakValueDictionary
 
 from crawler_plugin.publishing.connection import follow, partitions_of, quiet
 from crawler_plugin.record import Origin
 from crawler_plugin.running import Call
-from crawler_plugin.waiting_items import TOLD, TOO_LARGE, ComingVerdict, Told, learned_as
+from crawler_plugin.waiting_items import TOLD, TOO_LARGE, ComingVerdict, Told
 from crawler_plugin.wire.errors import Unavailable, UnreadableRecord
 from crawler_plugin.wire.kafka_client.connection import Complaints
+from crawler_plugin.wire.messages import text_headers
 from crawler_plugin.wire.outcomes import Verdict
 
 Place: TypeAlias = tuple[int, int]
@@ -43,12 +46,19 @@ POLL_MS: Final = 200
 PAUSE_S: Final = 1.0
 
 
+class HeardVerdict(NamedTuple):
+    """A verdict on a page of the job and spider, and by whom it is waited for, if it is."""
+
+    verdict: Verdict
+    coming: ComingVerdict | None
+
+
 class FollowedVerdicts:
     """Those on the pages of one crawl. ``options`` are those of ``producer_options``; nothing runs before ``start``.
 
-    Called in the event loop's thread, which ``call`` reaches, are: ``hear`` with each verdict that is waited for, where
-    items wait at all; ``learn``, where there is one, with URL and verdict of each page of the job and spider;
-    ``complain`` with what keeps verdicts from being read.
+    Called in the event loop's thread, which ``call`` reaches, are: ``listen`` with each verdict on a page of the job
+    and spider; then ``hear`` with each that is waited for, where items wait at all; ``complain`` with what keeps
+    verdicts from being read.
     """
 
     def __init__(
@@ -60,7 +70,7 @@ class FollowedVerdicts:
         *,
         call: Call,
         hear: Callable[[ComingVerdict, Told], None] | None,
-        learn: Callable[[str, str], None] | None = None,
+        listen: Callable[[HeardVerdict], None] = lambda heard: None,
         complain: Callable[[Exception], None],
     ) -> None:
         self._options = options
@@ -69,7 +79,7 @@ class FollowedVerdicts:
         self._whose = [None if name is None else name.encode() for name in (origin.job, origin.spider)]
         self._call = call
         self._hear = hear
-        self._learn = learn
+        self._listen = listen
         self._complain = complain
         self._lock = threading.Lock()
         self._awaited: WeakValueDictionary[Place, ComingVerdict] = WeakValueDictionary()
@@ -97,7 +107,7 @@ class FollowedVerdicts:
             if told is None:
                 self._awaited[place] = coming
         if told is not None:
-            self._call(lambda: self._tell([(coming, told)], []))
+            self._call(lambda: self._tell([(coming, told)]))
 
     def finish(self) -> None:
         """Nobody waits any more."""
@@ -128,45 +138,42 @@ class FollowedVerdicts:
 
     def take(self, records: list[Any]) -> None:
         """Records of both topics, in their order."""
-        heard: list[tuple[ComingVerdict, Told]] = []
-        learned: list[tuple[str, str]] = []
+        heard: list[HeardVerdict] = []
         for record in records:
             headers = dict(record.headers)
             if [headers.get("job"), headers.get("spider")] != self._whose:
                 continue
             try:
-                place, url, told = _read(record.value, headers, is_dead=record.topic == self._dead_letters)
+                verdict = _read(record, is_dead=record.topic == self._dead_letters)
             except (UnreadableRecord, KeyError, ValueError):  # not written by a worker
                 continue
-            if url is not None and self._learn is not None:
-                learned.append((url, learned_as(told)))
-            if self._hear is None:
-                continue
-            with self._lock:
-                coming = self._awaited.pop(place, None)
-                if coming is not None:
-                    heard.append((coming, told))
-                    continue
-                self._early[place] = told
+            heard.append(HeardVerdict(verdict, None if self._hear is None else self._waiting_for(verdict)))
+        if heard:
+            self._call(lambda: self._spread(heard))
+
+    def _waiting_for(self, verdict: Verdict) -> ComingVerdict | None:
+        with self._lock:
+            coming = self._awaited.pop(verdict.source, None)
+            if coming is None:
+                self._early[verdict.source] = _told(verdict)
                 if len(self._early) > MOST_EARLY:
                     self._early.popitem(last=False)
-        if heard or learned:
-            self._call(lambda: self._tell(heard, learned))
+            return coming
 
-    def _tell(self, heard: list[tuple[ComingVerdict, Told]], learned: list[tuple[str, str]]) -> None:
-        for coming, told in heard:  # items wait for these
+    def _spread(self, heard: list[HeardVerdict]) -> None:
+        for each in heard:
+            self._listen(each)
+        self._tell([(each.coming, _told(each.verdict)) for each in heard if each.coming is not None])
+
+    def _tell(self, awaited: list[tuple[ComingVerdict, Told]]) -> None:
+        for coming, told in awaited:
             assert self._hear is not None
             self._hear(coming, told)
-        for url, verdict in learned:
-            assert self._learn is not None
-            self._learn(url, verdict)
 
 
-def _read(value: bytes | None, headers: Mapping[str, bytes], *, is_dead: bool) -> tuple[Place, str | None, Told]:
-    if is_dead:
-        partition, offset = headers["dedup-source"].split(b":")
-        reason = headers["dedup-reason"].decode()
-        told = dict.fromkeys(TOLD) | {"verdict": "dead", "reason": reason, "suspect": False}
-        return (int(partition), int(offset)), None, told
-    record = Verdict.decode(value)
-    return record.source, record.url, {name: getattr(record, name) for name in TOLD}
+def _read(record: Any, *, is_dead: bool) -> Verdict:
+    return Verdict.of_dead_letter(text_headers(record.headers)) if is_dead else Verdict.decode(record.value)
+
+
+def _told(verdict: Verdict) -> Told:
+    return verdict.row(TOLD)

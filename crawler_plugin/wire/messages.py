@@ -42,6 +42,8 @@ ORDER: Final = struct.Struct("<qI")
 MAX_U64: Final = 2**64 - 1
 MOST_STATUS: Final = 1 << 16
 """A claim's status is less."""
+SCOPE_HEADER: Final = "dedup-scope"
+"""The header of a record on ``pages`` that names what its page alone is compared within, inside ``near.scope``."""
 SKETCH_BYTES: Final = 32
 """Of a page's sketch, and of its bands."""
 EVIDENCE_BYTES: Final = 56

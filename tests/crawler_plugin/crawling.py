@@ -173,9 +173,13 @@ class Crawl:
             self._process.wait()
             raise AssertionError(f"the crawl does not end:\n{self.log}") from None
         stats = json.loads(self._stats.read_text(encoding="utf-8")) if self._stats.exists() else {}
-        kinds = {"unread": "FIELD", "dropped": "REASON", "feedback_by": "TEMPLATE"}
+        kinds = {"unread": "FIELD", "dropped": "REASON", "would_drop": "REASON", "feedback_by": "TEMPLATE"}
         ours = {
-            re.sub("^dedup/(unread|dropped|feedback_by)/.*", lambda found: f"dedup/{found[1]}/{kinds[found[1]]}", name)
+            re.sub(
+                "^dedup/(unread|dropped|would_drop|feedback_by)/.*",
+                lambda found: f"dedup/{found[1]}/{kinds[found[1]]}",
+                name,
+            )
             for name in stats
             if name.startswith("dedup/")
         }

@@ -8,7 +8,7 @@ from tests.crawler_plugin.crawling import Answer, Site, article
 
 PNG: Final = b"\x89PNG\r\n\x1a\n" + bytes(100)
 HTML: Final = {"Content-Type": "text/html"}
-FLOW: Final = ("nothing", "with_arguments", "asynchronous", "raises", "raises_late")
+FLOW: Final = ("nothing", "with_arguments", "asynchronous", "generator", "raises", "raises_late")
 """What a callback may do; the captured spider has one of each name."""
 
 

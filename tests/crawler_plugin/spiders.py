@@ -1,7 +1,8 @@
 """Spiders that yield a page in every kind of item, and the program that runs one in a process of its own.
 
 ``python -m tests.crawler_plugin.spiders SPIDER SETTINGS STATS``: settings as JSON, stats are written as JSON.
-Two settings are the program's own: ``START`` is the first page, ``BLOCK_MS`` how long one try to connect may take.
+Three settings are the program's own: ``START`` is the first page, ``ARGUMENTS`` are the spider's besides, ``BLOCK_MS``
+is how long one try to connect may take.
 """
 
 from __future__ import annotations
@@ -19,12 +20,22 @@ import scrapy
 from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
 from scrapy.http import Response, TextResponse
 from scrapy.spiders import SitemapSpider
+from web_poet import Injectable
 
-from crawler_plugin import PageBody
+from crawler_plugin import DedupVerdict, PageBody
 from crawler_plugin.publishing import connection
+from crawler_plugin.signals import page_judged
+from crawler_plugin.wire.outcomes import Verdict
 
 LOOPS = "the event loop runs"
 """The log says so once Scrapy hears signals."""
+
+
+class Judged(Injectable):
+    """A page object that asks for the verdict on its page."""
+
+    def __init__(self, verdict: DedupVerdict) -> None:
+        self.verdict = verdict
 
 
 class PageItem(scrapy.Item):
@@ -150,6 +161,10 @@ class CapturedSpider(SiteSpider):
     async def asynchronous(self, response: Response) -> None:
         self._got(response)
 
+    async def generator(self, response: Response) -> AsyncIterator[Any]:
+        self._got(response)
+        yield {"url": response.url}
+
     def raises(self, response: Response) -> None:
         self._got(response)
         raise ValueError("a spider's own")
@@ -166,6 +181,74 @@ class CapturedSpider(SiteSpider):
         assert self.crawler.stats is not None
         got = self.crawler.stats.get_value("spider/got", [])
         self.crawler.stats.set_value("spider/got", [*got, response.url])
+
+
+class HeardSpider(CapturedSpider):
+    """Writes down what it is told of its responses (stat ``spider/known``) and hears of its pages (``spider/judged``),
+    makes no item of a copy, and some requests anew: of ``/again`` the same one, of ``/hands_on`` with its meta."""
+
+    name = "heard"
+
+    @classmethod
+    def from_crawler(cls, crawler: Any, *arguments: Any, **named: Any) -> HeardSpider:
+        spider = super().from_crawler(crawler, *arguments, **named)
+        crawler.signals.connect(spider.judged, signal=page_judged)
+        return spider
+
+    def judged(self, verdict: Verdict, url: str, request: scrapy.Request | None, response: Response | None) -> None:
+        self._note("spider/judged", [url, verdict.verdict, request and request.url, response and response.url])
+
+    def parse_page(self, response: Response) -> Iterator[Any]:
+        known = response.meta.get("dedup") or {}
+        if known.get("verdict") == "duplicate":
+            self._got(response)
+        else:
+            yield from super().parse_page(response)
+        assert response.request is not None
+        if response.url.endswith("/again") and not response.meta.get("again"):
+            again = response.request.replace(dont_filter=True)
+            again.meta["again"] = True
+            yield again
+        if response.url.endswith("/hands_on"):
+            yield response.follow("/picture.png?handed_on", self.nothing, meta=response.meta)
+
+    def _got(self, response: Response) -> None:
+        super()._got(response)
+        assert response.request is not None
+        callback = response.request.callback
+        assert callback is None or getattr(callback, "__self__", None) is self, "it has its own callback again"
+        self._note("spider/known", [response.url, response.meta.get("dedup")])
+
+    def _note(self, name: str, row: list[Any]) -> None:
+        assert self.crawler.stats is not None
+        self.crawler.stats.set_value(name, [*self.crawler.stats.get_value(name, []), row])
+
+
+class ScopedSpider(HeardSpider):
+    """Compares the pages of each folder with each other, but for those at the top."""
+
+    name = "scoped"
+
+    def parse(self, response: Response) -> Iterator[Any]:
+        assert isinstance(response, TextResponse)
+        for request in response.follow_all(css="a", callback=self.parse_page, dont_filter=True):
+            _, folder, *name = request.url.removeprefix("http://").split("/")
+            yield request.replace(meta={"dedup_scope": folder} if name else {})
+
+
+class PoetSpider(HeardSpider):
+    """Has page objects made, and with them the verdict."""
+
+    name = "poet"
+
+    def parse(self, response: Response) -> Iterator[Any]:
+        assert isinstance(response, TextResponse)
+        yield from response.follow_all(css="a", callback=self.parse_object)
+
+    def parse_object(self, response: Response, judged: Judged) -> None:
+        told = judged.verdict
+        word = told.verdict or f"no: {told.reason}"
+        self._note("spider/known", [response.url, word + " of a page" * (told.duplicate_of is not None)])
 
 
 class RaisingSpider(SiteSpider):
@@ -271,6 +354,7 @@ SPIDERS = (
     TextSpider,
     RenamedSpider,
     CapturedSpider,
+    HeardSpider,
     RaisingSpider,
     FeedSpider,
     FilesSpider,
@@ -281,6 +365,8 @@ SPIDERS = (
     MarkupSpider,
     TitleSpider,
     SitemapsSpider,
+    ScopedSpider,
+    PoetSpider,
 )
 
 
@@ -290,11 +376,12 @@ def main(arguments: list[str]) -> int:
     spider = {kind.name: kind for kind in SPIDERS}[name]
     told: dict[str, Any] = json.loads(settings)
     start = told.pop("START")
+    said = told.pop("ARGUMENTS", {})
     vars(connection)["BLOCK_MS"] = told.pop("BLOCK_MS", connection.BLOCK_MS)
     process: Any = AsyncCrawlerProcess if told.get("TWISTED_REACTOR_ENABLED") is False else CrawlerProcess
     process = process(told)
     crawler = process.create_crawler(spider)
-    process.crawl(crawler, start=start)
+    process.crawl(crawler, start=start, **said)
     if told.get("TWISTED_REACTOR_ENABLED") is not False:  # else all of the crawl is in the loop
         from twisted.internet import reactor
 

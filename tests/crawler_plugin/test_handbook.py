@@ -16,6 +16,7 @@ from crawler_plugin import Addon, FeedbackMiddleware
 from crawler_plugin.feedback.decision import FeedbackPolicy
 from crawler_plugin.settings import PluginSettings
 from tests.crawler_plugin.crawling import ROOT, make_topic, published, serve
+from tests.crawler_plugin.judging.test_local import CONFIG, items, settings_of, site_of_copies
 from tests.crawler_plugin.odd_site import odd_site
 
 pytestmark = pytest.mark.cluster
@@ -27,7 +28,7 @@ def shown(page: str) -> list[str]:
 
 
 (README_SETTINGS,) = shown("README.md")
-SETTINGS, SPIDER, AWAITING = shown("docs/how-to/crawl.md")
+SETTINGS, SPIDER, AWAITING, KNOWING, PARSE, LISTENING, PROVIDER, PARSE_PAGE, _ = shown("docs/how-to/crawl.md")
 (LEARNING,) = shown("docs/how-to/learn.md")
 
 
@@ -51,6 +52,35 @@ def test_a_crawl_that_learns_as_the_handbook_says_puts_requests_behind_all_other
     assert PluginSettings.read(settings).feedback == FeedbackPolicy("deprioritise", least=20, explore=0.05)
     Addon().update_settings(settings)
     assert FeedbackMiddleware in settings.getdict("DOWNLOADER_MIDDLEWARES")
+
+
+def test_the_handbooks_callbacks_make_no_items_of_copies_and_its_extension_hears_of_each_page(tmp_path: Path) -> None:
+    told: dict[str, object] = {}
+    exec(KNOWING + PROVIDER, told)
+    settings = {name: value for name, value in told.items() if name.isupper()} | settings_of(tmp_path, **CONFIG)
+    settings |= {"ADDONS": {"crawler_plugin.Addon": 500, "scrapy_poet.Addon": 300}, "EXTENSIONS": {"heard.Counting": 0}}
+    (tmp_path / "heard.py").write_text(LISTENING)
+    with serve(site_of_copies()) as site:
+        (tmp_path / "spider.py").write_text(
+            f"import scrapy\n{PARSE}\n{PARSE_PAGE}\n\nclass Handbook(scrapy.Spider):\n    name = 'handbook'\n"
+            f"    start_urls = [{site.url('/')!r}]\n    custom_settings = {settings!r}\n    parse, parse_page = parse, "
+            "parse_page\n    async def start(self):\n        async for request in super().start():\n"
+            "            yield request\n            yield request.replace(url=request.url + 'page/0', "
+            "callback=self.parse_page)\n"
+        )
+        subprocess.run(
+            [sys.executable, "-m", "scrapy", "runspider", "spider.py", "--logfile", "crawl.log"],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT), str(tmp_path)))},
+            timeout=120,
+            check=True,
+        )
+    log = (tmp_path / "crawl.log").read_text()
+    assert "Traceback" not in log
+    assert len(items(tmp_path)) == 1 + 4
+    heard = re.findall(rf"{re.escape(site.url('/'))}(\S*): (\w+) \(", log)
+    assert len(heard) == 1 + 8 + 1, "scrapy-poet tells requests for other page objects apart: one page is fetched twice"
+    assert [verdict for _, verdict in heard].count("duplicate") == 4
 
 
 @pytest.mark.parametrize("captures", [True, False])

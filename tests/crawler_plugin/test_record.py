@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -265,3 +266,31 @@ def test_bytes_are_cut_where_the_limit_is(body: bytes, room: int) -> None:
     sent = page(body=body)
     cut = cut_to(sent, sent.overhead + room)
     assert cut is None if room < 0 else cut is not None and cut.value == body[:room]
+
+
+@pytest.mark.parametrize(
+    ("of_crawl", "of_page", "header"),
+    [
+        (None, "shop", "shop"),
+        (None, 7, "7"),
+        (None, 0, "0"),
+        ("news@1", None, "news@1"),
+        ("news@1", "天气", "news@1\n天气"),
+        (None, None, None),
+        (None, "", None),
+    ],
+)
+def test_a_scope_stands_in_a_header_that_of_a_page_within_that_of_its_crawl(
+    of_crawl: str | None, of_page: object, header: str | None
+) -> None:
+    origin = dataclasses.replace(ORIGIN, scope=of_crawl)
+    told = {"url": URL, "status": 200, "content_type": None, "body": b"x", "now_ms": NOW_MS}
+    of_response = origin.response_page(**told, said={"dedup_scope": of_page})  # type: ignore[arg-type]
+    of_item = origin.page({"url": URL, "status": 200, "body": b"x", "dedup_scope": of_page}, NOW_MS)
+    assert of_response == of_item
+    assert dict(of_item.headers).get("dedup-scope") == (None if header is None else header.encode())
+
+
+@pytest.mark.parametrize("scope", [True, 1.5, b"\xff", ["shop"], "half of a \ud800"])
+def test_a_scope_that_is_none_is_noted(scope: object) -> None:
+    assert page(dedup_scope=scope).unread == ("dedup_scope",)

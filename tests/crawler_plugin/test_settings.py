@@ -97,6 +97,10 @@ NEEDS: Final[Mapping[str, tuple[object, Sequence[Mapping[str, object]]]]] = {
         True,
         [{"DEDUP_MODE": "local", "DEDUP_DROP": True}, {"DEDUP_AWAIT": "1", "DEDUP_DROP": "1"}],
     ),
+    "DEDUP_AWAIT_RESPONSES": (
+        True,
+        [{"DEDUP_CAPTURE": True, "DEDUP_AWAIT": 1}, {"DEDUP_CAPTURE": True, "DEDUP_MODE": "local"}],
+    ),
     "DEDUP_DROPPED": ("dropped.jl", [{"DEDUP_MODE": "local", "DEDUP_DROP": True}]),
     "DEDUP_BUFFER_BYTES": (4096, [{"DEDUP_MAX_PAGE_BYTES": 4096}]),
     "DEDUP_MAX_PAGE_BYTES": (2**27, [{"DEDUP_BUFFER_BYTES": 2**28}]),

@@ -29,7 +29,7 @@ from worker.page.words.dictionary import UserWord, unused_words, words_rule
 from worker.page.words.noise import NOISE_WORDS, NoiseWords
 from worker.page.words.normalise import NORMALISER, normalise
 from worker.sites import version as suffixes_version
-from worker.stream.partition.scopes import ScopeOf, everywhere, of_header, of_host, of_site
+from worker.stream.partition.scopes import ScopeOf, everywhere, of_header, of_host, of_site, within
 
 _MOST_KEY_BYTES: Final = 4096
 
@@ -136,12 +136,14 @@ def scope_of(settings: Settings, made: Recipe) -> ScopeOf:
     key = made.key.scopes if made.key else None
     match kind:
         case "host":
-            return of_host(key)
+            whole = of_host(key)
         case "site":
-            return of_site(key)
+            whole = of_site(key)
         case "header":
-            return of_header(name, key)
-    return everywhere
+            whole = of_header(name, key)
+        case _:
+            whole = everywhere
+    return within(whole, key)
 
 
 def _near_in_words(in_force: ScopedNear) -> dict[str, Value]:

@@ -100,11 +100,16 @@ def test_what_is_exempt_is_made_even_beyond_its_budget(request_of: Callable[[str
     assert counted(made) == {}
 
 
-def test_a_dry_run_makes_every_request_and_counts() -> None:
-    made = middleware(DEDUP_FEEDBACK_ACTION="drop", DEDUP_FEEDBACK_DRY_RUN=True, DEDUP_FEEDBACK_BUDGET=2)
+@pytest.mark.parametrize("name", ["DEDUP_FEEDBACK_DRY_RUN", "DEDUP_DRY_RUN"])
+def test_a_dry_run_makes_every_request_and_counts_and_says_what_it_would_do(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    made = middleware(DEDUP_FEEDBACK_ACTION="drop", DEDUP_FEEDBACK_BUDGET=2, **{name: True})
     for number in range(3):
         assert made.process_request(Request(TRAP.format(90 + number))) is None
     assert counted(made) == {"postponed": 2, "over_budget": 1}
+    assert f"DEDUP_FEEDBACK: would have postponed <GET {TRAP.format(90)}>" in caplog.text
 
 
 def test_a_request_that_is_tried_again_is_decided_and_counted_once_and_one_with_its_meta_anew() -> None:

@@ -20,11 +20,12 @@ from kafka.consumer.fetcher import ConsumerRecord
 from msgspec.structs import replace
 
 from crawler_plugin.feedback.state_file import FILE, read_groups
-from crawler_plugin.publishing.followed import MOST_EARLY, FollowedVerdicts
+from crawler_plugin.publishing.followed import MOST_EARLY, FollowedVerdicts, HeardVerdict
 from crawler_plugin.record import Origin
 from crawler_plugin.waiting_items import ComingVerdict, Told
-from crawler_plugin.wire.outcomes import Verdict
+from crawler_plugin.wire.outcomes import Verdict, dead_letter_headers
 from crawler_plugin.wire.topics import DEAD_LETTERS, VERDICTS, topic_specs
+from crawler_plugin.wire.urls import canonical_url
 from tests.cluster.cluster import Cluster, grow
 from tests.cluster.outside import read
 from tests.crawler_plugin.crawling import (
@@ -220,6 +221,13 @@ def verdict(offset: int, job: str = "7") -> ConsumerRecord:
     return ConsumerRecord(**told | {"topic": "verdicts", "value": record.encode(), "headers": record.crawl_headers()})
 
 
+def dead_letter(offset: int) -> ConsumerRecord:
+    headers = [*COPY.crawl_headers(), *dead_letter_headers("timeout", "too slow", (0, offset))]
+    whose = dict(headers) | {"url": COPY.url.encode(), "job": b"7", "spider": b"news", "odd": b"\xff"}
+    told: dict[str, Any] = dict.fromkeys(ConsumerRecord.__annotations__ or ConsumerRecord._fields)
+    return ConsumerRecord(**told | {"topic": "dead-letters", "value": b"", "headers": list(whose.items())})
+
+
 def test_a_verdict_that_comes_before_kafkas_word_on_the_page_is_kept(
     followed: FollowedVerdicts, heard: list[tuple[ComingVerdict, Told]]
 ) -> None:
@@ -232,9 +240,9 @@ def test_a_verdict_that_comes_before_kafkas_word_on_the_page_is_kept(
     assert [told["duplicate_of"] for _, told in heard] == [COPY.duplicate_of] * 2
 
 
-def test_a_crawl_that_only_learns_hears_all_verdicts_of_its_job_and_keeps_none() -> None:
-    learned: list[tuple[str, str]] = []
-    told: dict[str, Any] = {"hear": None, "learn": lambda url, verdict: learned.append((url, verdict))}
+def test_a_crawl_that_only_listens_hears_all_verdicts_of_its_job_and_keeps_none() -> None:
+    heard: list[HeardVerdict] = []
+    told: dict[str, Any] = {"hear": None, "listen": heard.append}
     only = FollowedVerdicts(
         {},
         "verdicts",
@@ -244,8 +252,12 @@ def test_a_crawl_that_only_learns_hears_all_verdicts_of_its_job_and_keeps_none()
         complain=print,
         **told,
     )
-    only.take([verdict(1), verdict(2, job="8"), verdict(3)])
-    assert learned == [(COPY.url, "duplicate")] * 2
+    only.take([verdict(1), verdict(2, job="8"), verdict(3), dead_letter(4)])
+    assert [(each.verdict.url, each.verdict.verdict, each.verdict.source[1]) for each in heard] == [
+        (COPY.url, "duplicate", 1),
+        (COPY.url, "duplicate", 3),
+        (canonical_url(COPY.url), "dead", 4),
+    ]
     assert not only._early
 
 
@@ -262,7 +274,7 @@ def test_verdicts_in_a_partition_that_came_after_the_crawl_began_are_heard(broke
         Origin({}, "news", "7"),
         call=lambda function: function(),
         hear=None,
-        learn=lambda url, verdict: learned.append(url),
+        listen=lambda heard: learned.append(heard.verdict.url),
         complain=print,
     )
     followed.start()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from worker.stream.partition.scopes import ALL_PAGES, everywhere, of_header, of_host, of_site
+from worker.stream.partition.scopes import ALL_PAGES, ScopeOf, everywhere, of_header, of_host, of_site, within
 
 SITE = of_site()
 
@@ -58,3 +58,18 @@ def test_with_a_key_the_same_pages_are_together_by_other_bits() -> None:
         assert keyed("http://a.example/", headers) != keyed("http://b.example.org/", [("spider", b"board")])
         assert keyed("file:///etc/motd", ()) == ALL_PAGES
         assert "\\x0" not in repr(keyed)
+
+
+@pytest.mark.parametrize("whole", [everywhere, of_host(), of_header("spider")])
+def test_a_page_that_names_a_scope_is_apart_from_all_but_its_like_within_the_whole(whole: ScopeOf) -> None:
+    part = within(whole)
+    here, spider = "http://a.example/", ("spider", b"news")
+    other = "http://b.example/" if whole is not everywhere else here
+    headers = {name: [spider, ("dedup-scope", name.encode())] for name in ("shop", "board")}
+    assert part(here, [spider]) == whole(here, [spider]) == part(here, [spider, ("dedup-scope", b"")])
+    assert len({part(here, told) for told in ([spider], *headers.values())}) == 3
+    assert part(here, headers["shop"]) == part(here + "other", headers["shop"])
+    is_one = whole(here, [spider]) == whole(other, [spider])
+    assert (part(here, headers["shop"]) == part(other, headers["shop"])) is is_one
+    keyed = within(whole, bytes(range(16)))
+    assert keyed(here, headers["shop"]) not in {part(here, headers["shop"]), keyed(here, headers["board"])}

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 import pyarrow as pa
 
 from crawler_plugin.wire.errors import PageError
-from crawler_plugin.wire.messages import Headers, PageMeta
+from crawler_plugin.wire.messages import SCOPE_HEADER, Headers, PageMeta
 from crawler_plugin.wire.topics import OUTPUT_MARGIN_BYTES
 from worker.compose import parts
 from worker.compose.machine import parsers
@@ -145,7 +145,8 @@ class PageReading:
             body = body.encode(errors="replace")
         said = "".join((page.url, page.content_type or "", page.encoding or "", *page.headers.values()))
         headers: Headers = ()
-        if body is None or self._by_header or not said.isascii() or len(body) + 4 * len(said) > self._surely_taken:
+        by_header = self._by_header or SCOPE_HEADER in page.headers
+        if body is None or by_header or not said.isascii() or len(body) + 4 * len(said) > self._surely_taken:
             body, headers = self._looked_at(page.record(number, 0))
         url = identity(page.url)
         meta = PageMeta(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from crawler_plugin.wire.errors import UnreadableRecord
-from crawler_plugin.wire.messages import PARDON_HEADER, STORE_HEADER, PageMeta
+from crawler_plugin.wire.messages import PARDON_HEADER, SCOPE_HEADER, STORE_HEADER, PageMeta
 from crawler_plugin.wire.outcomes import NO_PAGE_HEADER, Verdict, dead_letter_headers
 from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, VERDICTS
 from crawler_plugin.wire.urls import canonical_url, without_userinfo
@@ -31,14 +31,14 @@ def outputs_of(record: Record, decision: Decision, policy: Policy, *, counted: b
 
     A page that is only ``counted`` leaves nothing but its verdict, to be compared with that of another generation.
     Headers named ``dedup-…`` that the page brought along (a page fed back from ``deduplicated``) give way to ours, but
-    for those that say how it is to be judged: a dead letter may be sent again, and must not be stored then either. Of
+    for those that say how it is to be judged: a dead letter may be sent again, and is judged so then, too. Of
     its URL no user name and password pass on, and a key that is another spelling of it, as that of a spider of another
     version, becomes ours.
     """
     kept = [
         (name, _without_userinfo(value) if name == "url" and value else value)
         for name, value in record.headers
-        if not name.startswith("dedup-") or name in (STORE_HEADER, PARDON_HEADER)
+        if not name.startswith("dedup-") or name in (SCOPE_HEADER, STORE_HEADER, PARDON_HEADER)
     ]
     passed_key = _key(record.key, decision.claim.url)
     source = (record.partition, record.offset)

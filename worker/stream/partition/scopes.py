@@ -1,4 +1,4 @@
-"""What a page is compared within (setting near.scope): the 64 bits of a claim that stand for it."""
+"""What a page is compared within (setting near.scope, and a header of its own): the 64 bits of a claim for it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from crawler_plugin.wire.messages import Headers
+from crawler_plugin.wire.messages import SCOPE_HEADER, Headers
 from worker.fingerprint.hashing import hash_bytes
 from worker.sites import host_of, site_of
 
@@ -40,6 +40,17 @@ def of_header(name: str, key: bytes | None = None) -> ScopeOf:
         return _scope(values[-1], key) if values else ALL_PAGES
 
     return value_of
+
+
+def within(scope_of: ScopeOf, key: bytes | None = None) -> ScopeOf:
+    """``scope_of``, of which a page with the header ``dedup-scope`` has a part to itself and all that name the same."""
+    named = of_header(SCOPE_HEADER, key)
+
+    def part_of(url: str, headers: Headers) -> int:
+        own, whole = named(url, headers), scope_of(url, headers)
+        return whole if own == ALL_PAGES else _scope(own.to_bytes(8, "little") + whole.to_bytes(8, "little"), key)
+
+    return part_of
 
 
 def _scope(name: bytes, key: bytes | None) -> int:

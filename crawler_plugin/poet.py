@@ -1,0 +1,57 @@
+"""scrapy-poet: page objects and callbacks may ask for the ``DedupVerdict`` on their response.
+
+    SCRAPY_POET_PROVIDERS = {"crawler_plugin.poet.DedupVerdictProvider": 500}
+
+scrapy-poet makes what a callback asks for while its response is in the downloader, so the response is published there,
+and takes one of ``CONCURRENT_REQUESTS`` until its verdict has come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final
+
+from scrapy import Request
+from scrapy.exceptions import NotConfigured
+from scrapy.http import Response
+from scrapy_poet.page_input_providers import PageObjectInputProvider
+
+from crawler_plugin.components.capture import CaptureMiddleware
+from crawler_plugin.refusal import said_alone
+from crawler_plugin.settings import PluginSettings
+from crawler_plugin.waiting_items import DedupVerdict
+from crawler_plugin.wire.errors import UsageError
+
+SWITCHED_OFF: Final = "switched_off"
+
+
+class DedupVerdictProvider(PageObjectInputProvider):
+    """Publishes the response, unless that is not wanted, and waits for its verdict as long as items do.
+
+    Raises:
+        Refusal: responses are not captured, verdicts do not come back, or scrapy-poet would keep them in its cache.
+    """
+
+    provided_classes = {DedupVerdict}  # noqa: RUF012  # as scrapy-poet declares it
+    name = "dedup_verdict"
+
+    def __init__(self, injector: Any) -> None:
+        super().__init__(injector)  # type: ignore[no-untyped-call]
+        crawler = injector.crawler
+        self._capture: CaptureMiddleware | None = None
+        with suppress(NotConfigured):  # the plugin is switched off, or pages are only looked at
+            self._capture = CaptureMiddleware.from_crawler(crawler)
+        with said_alone(crawler):
+            if self._capture is not None and not PluginSettings.read(crawler.settings).tells:
+                raise UsageError("a callback asks for DedupVerdict: add DEDUP_AWAIT, or DEDUP_MODE = 'local'")
+            if crawler.settings.get("SCRAPY_POET_CACHE"):
+                raise UsageError("a DedupVerdict is of one fetch: it cannot be had with SCRAPY_POET_CACHE, remove that")
+
+    async def __call__(
+        self, to_provide: set[Callable[..., Any]], request: Request, response: Response
+    ) -> list[DedupVerdict]:
+        """Of this response."""
+        if self._capture is None:
+            return [DedupVerdict(None, reason=SWITCHED_OFF)]
+        return [await self._capture.judged(response, request)]
