@@ -19,7 +19,6 @@ import pytest
 import yaml
 
 from crawler_plugin.catalogue import SETTINGS
-from crawler_plugin.components.capture import SCOPE_KEY
 from crawler_plugin.components.feedback import KEEP_KEY
 from crawler_plugin.kinds import OUR_FIELDS
 from crawler_plugin.metrics.declared import SPIDER_METRICS
@@ -234,7 +233,7 @@ class TestNames:
     def test_metrics_exist(self) -> None:
         exposed = {f"{metric.name}{part}" for metric in CATALOGUE for part in ("", "_bucket", "_sum", "_count")}
         exposed |= {metric.name for metric in SPIDER_METRICS}
-        others = {*FINISH_REASONS, "dedup_runbook", KEEP_KEY, SCOPE_KEY, RESET, *MARKS, *OUR_FIELDS}
+        others = {*FINISH_REASONS, "dedup_runbook", KEEP_KEY, RESET, *MARKS, *OUR_FIELDS}
         recorded = set(re.findall(r"record: (\S+)", text_of(ROOT / "deploy" / "prometheus" / "recording.yml")))
         for page in PAGES:
             assert set(re.findall(r"(?<![\w:/.])dedup_\w+", text_of(page))) <= exposed | others, page

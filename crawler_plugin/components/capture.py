@@ -41,10 +41,6 @@ from crawler_plugin.wire.urls import without_userinfo
 
 META_KEY: Final = "dedup"
 """``request.meta["dedup"] = False``: the response to this request is not published, redirected or retried neither."""
-SCOPE_KEY: Final = "dedup_scope"
-"""``request.meta["dedup_scope"] = NAME``: the response is compared with those of this scope alone. So are those of
-redirects and retries, whose requests are copies. Requests that the callback yields are not, unless the spider hands
-the meta on."""
 
 
 class CaptureMiddleware(Component):

@@ -200,6 +200,9 @@ def test_the_predicate_and_its_scope_are_as_the_settings_say() -> None:
     assert scopes["global"] == scopes["header:Spider"] == ALL_PAGES
     assert len(set(scopes.values())) == 4
     assert scopes["site"] == scope_of(with_settings(near={"scope": "site"}), Recipe())("https://example.org:1/", ())
+    for scope in scopes:
+        own = scope_of(with_settings(near={"scope": scope}), Recipe())(url, [*headers, ("dedup-scope", b"shop-7")])
+        assert own not in scopes.values(), "a page's own scope lies within any"
 
 
 def test_the_content_of_files_counts_in_the_scheme_and_their_name_does_not(tmp_path: Path) -> None:

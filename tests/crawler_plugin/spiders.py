@@ -196,6 +196,7 @@ class HeardSpider(CapturedSpider):
         return spider
 
     def judged(self, verdict: Verdict, url: str, request: scrapy.Request | None, response: Response | None) -> None:
+        self.logger.info("heard: %s", verdict.verdict)
         self._note("spider/judged", [url, verdict.verdict, request and request.url, response and response.url])
 
     def parse_page(self, response: Response) -> Iterator[Any]:

@@ -226,6 +226,22 @@ def test_an_item_that_cannot_be_kept_for_later_is_not_dropped(tmp_path: Path, to
     assert "name a file in a folder that is there" in refused.log
 
 
+def test_a_dry_run_drops_nothing_and_counts_what_it_would_and_items_without_the_field_stay_as_they_are(
+    tmp_path: Path, told: dict[str, Any]
+) -> None:
+    kept = tmp_path / "dropped.jl"
+    dry = {"DEDUP_DROP": True, "DEDUP_DROPPED": str(kept), "DEDUP_DRY_RUN": True}
+    with serve(site_of_copies()) as site:
+        ended = crawl(tmp_path, site, "kinds", **told, **dry)
+    assert ended.stats["item_scraped_count"] == 8
+    assert counted(ended, "dropped/") == {}
+    assert sum(counted(ended, "would_drop/").values()) == 4
+    assert ended.log.count("DEDUP_DRY_RUN: would drop a ") == 4
+    assert kept.read_bytes() == b""
+    assert ended.dedup["untold"] == 6, "of an Item, a dataclass and an attrs class, each twice"
+    assert ended.log.count("takes no verdict: declare the field 'dedup' in it") == 1
+
+
 def test_items_of_a_shop_that_comes_out_as_one_page_pass(tmp_path: Path, told: dict[str, Any]) -> None:
     with serve(Site({f"/products/{n}": str(page.body).encode() for n, page in enumerate(shop(40))})) as site:
         ended = crawl(tmp_path, site, "site", **told, DEDUP_DROP=True)

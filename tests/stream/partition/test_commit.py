@@ -211,7 +211,7 @@ def test_a_page_fed_back_from_the_output_gets_our_headers_in_place_of_the_old_on
 
 @pytest.mark.parametrize("decision", [UNIQUE, DUPLICATE, DEAD], ids=lambda decision: decision.outcome)
 def test_how_a_page_is_to_be_judged_passes_on_with_it_so_that_it_is_so_again(decision: Decision) -> None:
-    said = [("dedup-store", b"no"), ("dedup-pardon", b"yes")]
+    said = [("dedup-store", b"no"), ("dedup-pardon", b"yes"), ("dedup-scope", b"shop-7")]
     written = outputs(decision, RECORD._replace(headers=[*said, *RECORD.headers]))
     for topic in written.keys() - {VERDICTS}:
         assert set(said) <= set(written[topic].headers)
