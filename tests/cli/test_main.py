@@ -280,12 +280,15 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("crawl-dedup ")
 
 
-def test_the_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_names_every_command_and_fits_into_80_columns(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     assert main(["--help"]) == 0
     out = capsys.readouterr().out
+    assert all(len(line) <= 80 for line in out.splitlines())
     for name, summary in COMMANDS.items():
-        assert f"  {name}" in out
-        assert summary in out
+        assert f" {name} {summary}" in " ".join(out.split())
 
 
 def test_every_file_but_main_is_a_command_and_registered() -> None:

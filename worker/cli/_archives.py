@@ -15,6 +15,7 @@ from worker.cli._output_file import name_given, path_here
 from worker.compose.machine import MIB, PARSER_BYTES, index_memory, memory_limit, parsers
 from worker.index.layout import Layout
 from worker.stream.shard.memory_limit import expected_bytes
+from worker.terminal import fitted
 
 if TYPE_CHECKING:
     from worker.config import Settings
@@ -157,6 +158,8 @@ def progress(
             return
         told = now
         words = line(done, first[1], now - first[0])
+        if on_terminal:  # where a second line would stay
+            words = fitted(words).split("\n")[0]
         print(
             f"\r\033[K{words}" if on_terminal else words, end="" if on_terminal else "\n", file=sys.stderr, flush=True
         )
@@ -178,4 +181,4 @@ def duration(seconds: float) -> str:
 
 def say(line: str) -> None:
     """On standard error, at once."""
-    print(line, file=sys.stderr, flush=True)
+    print(fitted(line), file=sys.stderr, flush=True)

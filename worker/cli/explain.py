@@ -34,7 +34,7 @@ from worker.results.explain.objects import cause_object, rule_objects
 from worker.results.explain.side_by_side import as_object, as_text, of_records
 from worker.results.report.difference import difference_of
 from worker.results.report.words import cut_by
-from worker.terminal import aligned
+from worker.terminal import aligned, fitted
 
 if TYPE_CHECKING:
     from worker.config import PageSettings, Settings
@@ -171,7 +171,7 @@ def _show(arguments: argparse.Namespace, explanation: Explanation) -> None:
 def _print(parts: Sequence[Sequence[str]]) -> None:
     """Lines, with an empty one between parts. Titles, words and texts are the pages', and a terminal obeys none."""
     told = "\n\n".join("\n".join(lines) for lines in parts if lines)
-    print("\n".join(map(_printable, told.split("\n"))))
+    print(fitted("\n".join(map(_printable, told.split("\n")))))
 
 
 def _sides_of_topic(arguments: argparse.Namespace, settings: Settings) -> tuple[Side, Side]:

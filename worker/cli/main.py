@@ -7,8 +7,10 @@ import importlib
 import logging
 import os
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from shutil import get_terminal_size
 from types import ModuleType
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -149,7 +151,10 @@ def _place_of_command(argv: Sequence[str]) -> int | None:
 
 def _top_parser() -> CommandParser:
     width = max(map(len, COMMANDS))
-    commands = "".join(f"  {name:{width}}  {summary}\n" for name, summary in COMMANDS.items())
+    commands = "\n".join(
+        textwrap.fill(f"  {name:{width}}  {summary}", get_terminal_size().columns, subsequent_indent=" " * (width + 4))
+        for name, summary in COMMANDS.items()
+    )
     parser = CommandParser(
         prog=PROGRAM,
         usage=f"{PROGRAM} [options] [command] ...",

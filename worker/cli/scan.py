@@ -30,7 +30,7 @@ from worker.cli._archives import (
 from worker.cli._installed import require
 from worker.cli._output_file import name_given, path_here
 from worker.stopping import AskedToStop
-from worker.terminal import aligned
+from worker.terminal import aligned, fitted
 
 if TYPE_CHECKING:
     from worker.config import Settings
@@ -124,7 +124,8 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
                 f"`python -m worker report {folder}` tries again; --no-report leaves it out"
             )
     (folder / STANDARD_INPUT).unlink(missing_ok=True)
-    print("\n".join(lines_of(found, f"{folder}: " + ", ".join(sorted(file.name for file in folder.iterdir())))))
+    files = ", ".join(sorted(file.name for file in folder.iterdir()))
+    print(fitted("\n".join(lines_of(found, f"{folder}: {files}"))))
     if found["not_written"]:
         raise CheckFailed(
             f"{found['not_written']} pages that stay could not be written to {folder}/unique; what is said above names "
@@ -214,7 +215,7 @@ def lines_of(found: dict[str, Any], where: str) -> Iterator[str]:
         rows += [(f"{count:,}", "", f"{what}: {reason}") for reason, count in found[name].items()]
     if dead := _dead(found):
         rows.append((f"{dead:,}", "", "dead letters in all, of these pages and records: dead-letters.jsonl names each"))
-    yield from (f"  {line}" for line in aligned(rows, right=(0, 1)))
+    yield from aligned(rows, right=(0, 1), indent="  ")
     yield f"all is in {where}"
 
 

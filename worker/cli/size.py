@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -31,7 +30,7 @@ from worker.sizing.needs import (
     RecordsOfPages,
     parser_us,
 )
-from worker.terminal import aligned
+from worker.terminal import aligned, fitted
 
 if TYPE_CHECKING:
     from worker.config import Settings
@@ -61,8 +60,6 @@ _OF_A_PAGE: Final = ("site", "title", "doubt")
 """Columns that may be left out, and that pages of sites have."""
 _DOUBTED: Final = 0.1
 """Share of pages whose title says nothing of their text."""
-
-_WIDTH: Final = 120
 
 _KIB: Final = 1024
 _UNITS: Final = ("KiB", "MiB", "GiB", "TiB")
@@ -138,7 +135,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         index = settings.index.model_copy(update={"layout": arguments.layout})
         settings = settings.model_copy(update={"index": index})
     measured_growth = measured(sample, settings) if sample else None
-    print(report(distinct, settings, measured_growth, sample))
+    print(fitted(report(distinct, settings, measured_growth, sample)))
     growth = measured_growth or Growth(0, computed_bytes(settings))
     page_bytes = round(arguments.page_kb * 1000)
     if arguments.pages_per_day:
@@ -158,10 +155,10 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
             peak=arguments.peak,
             to_come=arguments.growth,
         )
-        print("", *plan(crawl, settings), sep="\n")
+        print("", *map(fitted, plan(crawl, settings)), sep="\n")
     if arguments.records:
         records = RecordsOfPages(pages=arguments.records, distinct=distinct, page_bytes=page_bytes, growth=growth)
-        print("", *plan_of_records(records), sep="\n")
+        print("", *map(fitted, plan_of_records(records)), sep="\n")
     return 0
 
 
@@ -251,13 +248,12 @@ def plan(crawl: Crawl, settings: Settings) -> Iterator[str]:
     yield from _figures(crawl_rows(crawl, settings))
     if crawl.is_past_the_ceiling:
         most = f"{LOAD * crawl.ordered(crawl.workers):,.0f}"
-        yield from textwrap.wrap(
+        yield (
             f"warning: past the ceiling. The busiest hour has {crawl.rate:,.0f} pages a second, and {MOST_WORKERS} "
             f"workers, the most that were reckoned with, order {most}: each of them reads every claim, so more of them "
             "help little. For pages that are in files already use `fingerprint` and `judge` (--records). Split a "
             "crawl into groups that need no comparison, such as languages, with a topics.prefix each, and size each of "
-            "them. If pages may wait at busy hours, give a smaller --peak.",
-            _WIDTH,
+            "them. If pages may wait at busy hours, give a smaller --peak."
         )
 
 
@@ -301,10 +297,9 @@ def plan_of_records(needed: RecordsOfPages) -> Iterator[str]:
     yield f"An archive of {needed.pages:,} pages, {needed.distinct:,} different (`fingerprint`, then `judge`)"
     yield from _figures(records_rows(needed))
     if needed.is_too_much:
-        yield from textwrap.wrap(
+        yield (
             f"warning: one `judge` holds at most {MOST_IN_AN_INDEX:,} survivors. Divide the records into groups that "
-            "need no comparison, such as languages, judge each group by itself, and size each of them.",
-            _WIDTH,
+            "need no comparison, such as languages, judge each group by itself, and size each of them."
         )
 
 
@@ -323,7 +318,7 @@ def records_rows(needed: RecordsOfPages) -> list[tuple[str, str]]:
 
 
 def _figures(rows: Iterable[tuple[str, str]]) -> list[str]:
-    return [f"  {line}" for line in aligned(rows, right=(1,))]
+    return aligned(rows, right=(1,), indent="  ")
 
 
 def in_units(size: float) -> str:

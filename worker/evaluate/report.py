@@ -27,8 +27,8 @@ class Table:
 
     def as_text(self) -> str:
         """Columns aligned for a terminal."""
-        lines = aligned([self.head, *self.rows], right=range(1, len(self.head)))
-        return "\n".join([self.title, *(f"  {line}" for line in lines)])
+        lines = aligned([self.head, *self.rows], right=range(1, len(self.head)), indent="  ")
+        return "\n".join([self.title, *lines])
 
     def as_markdown(self) -> str:
         """A table under its title."""

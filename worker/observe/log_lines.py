@@ -12,6 +12,8 @@ import traceback
 from collections.abc import Callable
 from typing import Final, Literal
 
+from worker.terminal import fitted
+
 SILENCE_SECONDS: Final = 60.0
 _log: Final = logging.getLogger("worker")
 
@@ -158,7 +160,8 @@ def last_words(told: str, fault: BaseException | None = None) -> None:
     if are_json():
         _log.error("%s", told, exc_info=fault)
         return
-    lines = [f"worker: error: {told}"]
+    said = f"worker: error: {told}"
+    lines = [fitted(said) if sys.stderr.isatty() else said]
     if fault is not None:
         lines = [*lines, "".join(traceback.format_exception(fault)).rstrip(), *lines]
     print(*lines, sep="\n", file=sys.stderr)

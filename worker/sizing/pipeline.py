@@ -136,8 +136,7 @@ def run_lines(done: PipelineRun) -> Iterator[str]:
         f"{done.process:.2f} s CPU in the worker, {done.parsers:.2f} s in its parsers"
     )
     yield f"{done.pages_a_second_and_core:.0f} pages a second and core, {os.cpu_count()} cores here"
-    shares = aligned(((f"{share:.1%}", name) for name, share in done.shares().items()), right=(0,))
-    yield from (f"  {line}" for line in shares)
+    yield from aligned(((f"{share:.1%}", name) for name, share in done.shares().items()), right=(0,), indent="  ")
 
 
 def _warm_up(pool: ProcessPool[Source, Fingerprinted], processes: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
 from typing import Final
 
 from worker.fingerprint.conditions import NearRule
@@ -42,21 +41,19 @@ def cause_lines(causes: Causes | None, *, everything: bool = False) -> list[str]
     for bit in causes.bits:
         by = ", ".join(f"{share.feature} {share.change:+.2f}" for share in bit.by)
         rows.append((f"bit {bit.bit}", f"{bit.a:+.2f}", f"{bit.b:+.2f}", by))
-    lines += [f"   {line}" for line in aligned(rows, right=(1, 2), gap=3)] or ["   (none)"]
+    lines += aligned(rows, right=(1, 2), gap=3, indent="   ") or ["   (none)"]
     return [*lines, "", *_places(causes, everything)]
 
 
 def rule_lines(rules: Sequence[NearRule]) -> list[str]:
     """Each rule with its conditions, and the first that holds."""
     decided = next((rule.name for rule in rules if rule.holds), None)
-    asked = [condition for rule in rules for condition in rule.conditions]
-    rows = [("yes" if condition.holds else "no", condition.asks, condition.found) for condition in asked]
-    shown = iter(aligned(rows, gap=3))
     lines = []
     for rule in rules:
         told = "holds, and decides" if rule.name == decided else "holds, too" if rule.holds else "does not hold"
         lines.append(f"rule {rule.name}: {told}")
-        lines += [f"   {line}" for line in islice(shown, len(rule.conditions))]
+        rows = [("yes" if asked.holds else "no", asked.asks, asked.found) for asked in rule.conditions]
+        lines += aligned(rows, gap=3, indent="   ")
     return lines
 
 

@@ -18,8 +18,8 @@ from worker.terminal import aligned
 TOP: Final = 20
 """Features, and tokens of a side, that are shown unless all are asked for."""
 BITS_A_ROW: Final = 64
-_WIDTH: Final = 100
-"""Columns that tokens are broken at. Rows of bits fit as well."""
+_WIDTH: Final = 77
+"""Columns that tokens are broken at, so that they fit into 80 behind their letter. Rows of bits fit as well."""
 
 
 def as_text(comparison: Comparison, names: tuple[str, str], *, everything: bool = False) -> str:
