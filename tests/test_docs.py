@@ -92,7 +92,9 @@ def command_lines() -> list[str]:
     found = set()
     for page in PAGES:
         for shown in code(page):
-            found |= {line.split(" && ")[-1].rstrip(" &") for line in re.findall(r"python -m worker[^`\n]*", shown)}
+            found |= {
+                line.split(" && ")[-1].rstrip(" &") for line in re.findall(r"python -m worker(?!\.)[^`\n]*", shown)
+            }
     return sorted(found)
 
 

@@ -1,4 +1,4 @@
-"""The tutorial of the handbook, followed as it stands there: its site, its spider, its reader, what comes out."""
+"""The handbook's tutorial with Kafka, followed as it stands there: its site, its spider, its reader, what comes out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.cluster.cluster import Cluster
 from tests.waiting import wait_for
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-PAGE: Final = (ROOT / "docs" / "tutorial" / "first-crawl.md").read_text(encoding="utf-8")
+PAGE: Final = (ROOT / "docs" / "tutorial" / "with-kafka.md").read_text(encoding="utf-8")
 
 
 def fence(beginning: str) -> str:

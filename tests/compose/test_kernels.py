@@ -42,7 +42,9 @@ def test_what_the_cache_lacks_is_compiled_by_a_process_of_its_own_that_tells_how
         for file in tmp_path.rglob("voting.*"):
             file.unlink()
     code = (
-        "from worker import compiling; from worker.compose.kernels import compile_apart\n"
+        "import logging; from worker import compiling; from worker.compose import kernels\n"
+        "from worker.compose.kernels import compile_apart\n"
+        "kernels._STEPS_LOGGED = 2; logging.basicConfig(level='INFO', format='logged %(message)s')\n"
         "compile_apart(print); print('done'); compile_apart(print)\n"
         "print(sum(len(kernel.overloads) for kernel in compiling._entries))"
     )
@@ -54,4 +56,7 @@ def test_what_the_cache_lacks_is_compiled_by_a_process_of_its_own_that_tells_how
     assert (done, here) == ("done", "0"), "the second time nothing is told, and nothing is loaded here"
     assert steps[0] == "compiling for this machine"
     assert steps[-1].startswith("compiling for this machine: ")
+    logged = [line.removeprefix("logged ") for line in ended.stderr.splitlines() if "functions done" in line]
+    assert logged
+    assert set(logged) <= set(steps)
     assert {file.name.split("_")[0] for file in tmp_path.rglob("voting.*.nbc")} == {"voting.gather", "voting.vote"}

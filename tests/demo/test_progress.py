@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 
+import pytest
 from rich.console import Console
 
-from worker.demo.progress import Progress, Stations
+from worker.demo.progress import Progress, Stations, waiting
 from worker.observe.scrape import (
     WorkerShare,
 )
@@ -38,9 +39,24 @@ def test_owners_are_told_when_they_change_and_not_when_their_counts_do() -> None
     ]
 
 
-def test_on_a_terminal_progress_is_bars() -> None:
+def test_on_a_terminal_of_80_columns_progress_is_bars_and_outcomes_of_which_nothing_is_cut() -> None:
     out = io.StringIO()
-    with Progress(Console(file=out, width=200, force_terminal=True), 9) as progress:
+    with Progress(Console(file=out, width=80, force_terminal=True), 9) as progress:
         progress.show(Stations(crawled=9, published=9, claimed=9, committed={"unique": 8, "refetch": 1}))
     assert "9/9" in out.getvalue()
-    assert "8 unique, 0 duplicate, 1 refetch" in out.getvalue()
+    assert "8 unique, 0 duplicate, 1 refetch, 0 dead letter" in out.getvalue()
+    assert "…" not in out.getvalue()
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_what_is_waited_for_is_said_at_once_and_then_for_how_long(terminal: bool) -> None:
+    out = io.StringIO()
+    seconds = iter([0.0, 1.0, 6.0, 7.0, 12.0])
+    with waiting(Console(file=out, width=80, force_terminal=terminal), "compiling", lambda: next(seconds)) as tell:
+        assert out.getvalue().startswith("compiling\n")
+        for how_far in ("1 of 9", "2 of 9", "3 of 9", ""):
+            tell(how_far)
+    if terminal:
+        assert "12 s so far" in out.getvalue()
+    else:
+        assert out.getvalue() == "compiling\n  6 s so far, 2 of 9\n  12 s so far\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 
+from rich.cells import cell_len
 from rich.console import Console
 
 from tests.demo.test_expected_counts import FIRST_VISITS, judged, reckoned
@@ -24,8 +25,9 @@ def test_examples_are_of_every_kind_and_show_where_two_texts_part() -> None:
     def text_of(side: SitePage) -> str:
         return "all the same until " + ("here" if side is page else "there") + " and after it again " * 9
 
-    heading, a, b = tables.example(verdict, page, original, text_of)
-    assert f"{page.url} (repost) duplicates {original.url}" in heading
+    heading, a_url, a, b_url, b = tables.example(verdict, page, original, text_of)
+    assert heading.startswith("repost duplicates ")
+    assert (a_url, b_url) == (f"  A  {page.url}", f"  B  {original.url}")
     assert " until here and" in a
     assert " until there and" in b
 
@@ -35,9 +37,24 @@ def test_a_pair_without_distance_and_equal_texts_is_shown_from_the_beginning() -
         pair for pair in tables.examples(reckoned(judged(FIRST_VISITS))) if pair[1].kind is PageKind.SHORT
     )
     bare = verdict.having(distance=None)
-    heading, a, b = tables.example(bare, page, original, lambda side: "Moved.")
+    heading, _, a, _, b = tables.example(bare, page, original, lambda side: "Moved.")
     assert "distance" not in heading
-    assert (a, b) == ("  A  Moved.", "  B  Moved.")
+    assert (a, b) == ("     Moved.", "     Moved.")
+
+
+def test_examples_of_wide_characters_and_all_tables_fit_into_80_columns_and_nothing_of_them_is_cut() -> None:
+    expected = reckoned(judged(FIRST_VISITS))
+    for verdict, page, original in tables.examples(expected):
+        lines = tables.example(
+            verdict, page, original, lambda side: f"某{side.kind.value}{'一二三四五六七八九十' * 20}"
+        )
+        assert all(cell_len(line) <= 80 for line in lines), lines
+    out = io.StringIO()
+    shares = {f"worker {n}": WorkerShare(tuple(range(8)), tuple(range(8)), 10_000, 10_000) for n in range(8)}
+    Console(file=out, width=80).print(tables.sums(expected), tables.sections(expected), tables.owners(shares))
+    assert "…" not in out.getvalue()
+    words = set(out.getvalue().split())
+    assert {"(dedup/confirmed)", "duplicates", "committed", "survivors"} <= words
 
 
 def test_the_table_of_owners_adds_up_what_their_shards_hold() -> None:

@@ -113,7 +113,9 @@ def _fetch(jars: Sequence[Jar], repository: Path, announce: Callable[[str], None
         with _alone_in(repository):
             missing = [jar for jar in jars if not jar.is_whole_in(repository)]
             if missing:
-                announce(f"fetching {len(missing)} jars of Apache Kafka {KAFKA} into {repository}; only once")
+                announce(
+                    f"fetching {len(missing)} jars of Apache Kafka {KAFKA} into {repository}; only once, 44 MB in all"
+                )
                 _download(missing, repository)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 import tempfile
@@ -38,7 +39,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--workers", type=_workers, default=WORKERS, metavar="N", help="workers that share the pages (%(default)s)"
     )
     parser.add_argument(
-        "--keep", action="store_true", help="leave broker and workers running until Ctrl-C, and say how to look at them"
+        "--keep",
+        action=argparse.BooleanOptionalAction,
+        help="leave broker and workers running until Ctrl-C, and say how to look at them (on a terminal it does)",
     )
 
 
@@ -54,10 +57,11 @@ def run(arguments: argparse.Namespace, load: Callable[[], Any]) -> int:
     from worker.demo.run import Demo
 
     console = Console(highlight=False)
-    if not console.is_terminal:
+    if not console.is_terminal and "COLUMNS" not in os.environ:
         console = Console(highlight=False, width=_WIDTH_OF_FILES)
+    keep = console.is_terminal and sys.stdin.isatty() if arguments.keep is None else arguments.keep
     with _ended_in_order(), tempfile.TemporaryDirectory(prefix="crawl-dedup-demo-") as folder:
-        wrong = Demo(console, Path(folder), workers=arguments.workers, keep=arguments.keep).run()
+        wrong = Demo(console, Path(folder), workers=arguments.workers, keep=keep).run()
     if wrong:
         raise CheckFailed(
             "the demo does not add up:\n" + "\n".join(f"  {line}" for line in wrong) + "\nRun it again with --keep, "

@@ -41,6 +41,9 @@ PARTS: Final = tuple(_PARTS)
 _GARBAGE: Final = (20_000, 20, 50)
 """What a compiler makes is rarely garbage: to look for it less often than by default saves a tenth of the time."""
 
+_STEPS_LOGGED: Final = 100
+"""One in so many, of which there are a thousand: a line of the log in five seconds of a core, or ten of a busy one."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -94,8 +97,10 @@ def compile_apart(report: Callable[[str], None]) -> None:
         for process in processes:
             running.callback(process.kill)
         for process in processes:
-            for step in process.stdout or ():
+            for number, step in enumerate(process.stdout or (), start=1):
                 report(step.rstrip("\n"))
+                if number % _STEPS_LOGGED == 0:
+                    _log.info(step.rstrip("\n"))
     _log.info("compiled %s", " and ".join(missing))
 
 

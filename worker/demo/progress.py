@@ -1,9 +1,10 @@
-"""How far the crawl is, while it runs: bars on a terminal, a line now and then elsewhere."""
+"""What the demo waits for and how far its crawl is: bars and a clock on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 SECONDS_BETWEEN_LINES: Final = 2.0
+SECONDS_BETWEEN_WAITS: Final = 5.0
 
 
 @dataclass(frozen=True)
@@ -43,18 +45,48 @@ class Stations:
             lines.append(f"{name} owns shards {shards} of the index, partitions {partitions} of pages")
         return lines
 
+    @property
+    def outcomes(self) -> str:
+        """Committed pages by outcome."""
+        return ", ".join(f"{self.committed.get(outcome, 0)} {outcome}" for outcome in OUTCOMES)
+
     def __str__(self) -> str:
-        outcomes = ", ".join(f"{self.committed.get(outcome, 0)} {outcome}" for outcome in OUTCOMES)
         stations = f"{self.crawled} crawled, {self.published} published, {self.claimed} claimed"
-        return f"{stations}, {self.total_committed} committed: {outcomes}"
+        return f"{stations}, {self.total_committed} committed: {self.outcomes}"
+
+
+@contextmanager
+def waiting(
+    console: Console, what: str, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Callable[[str], None]]:
+    """Says what is waited for, and is told how far that is as often as the caller likes."""
+    began = told = clock()
+    console.print(what)
+    status = console.status("") if console.is_terminal else nullcontext()
+
+    def tell(how_far: str) -> None:
+        nonlocal told
+        now = clock()
+        line = f"{now - began:.0f} s so far{how_far and f', {how_far}'}"
+        if not isinstance(status, nullcontext):
+            status.update(line)
+        elif now - told >= SECONDS_BETWEEN_WAITS:
+            told = now
+            console.print(f"  {line}")
+
+    with status:
+        yield tell
 
 
 class Progress:
     """Shows ``Stations`` from when it is entered until it is left. ``total`` pages are expected."""
 
     def __init__(self, console: Console, total: int) -> None:
+        from rich.console import Group
+        from rich.live import Live
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
         from rich.progress import Progress as Bars
+        from rich.text import Text
 
         self._console = console
         self._last = self._shown = Stations()
@@ -65,13 +97,12 @@ class Progress:
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
-            TextColumn("{task.fields[detail]}"),
             console=console,
-            disable=not console.is_terminal,
         )
+        self._outcomes = Text()
+        self._live = Live(Group(self._bars, self._outcomes), console=console)
         self._tasks = {
-            name: self._bars.add_task(name, total=total, detail="")
-            for name in ("crawled", "published", "claimed", "committed")
+            name: self._bars.add_task(name, total=total) for name in ("crawled", "published", "claimed", "committed")
         }
 
     def show(self, stations: Stations) -> None:
@@ -79,11 +110,10 @@ class Progress:
         for name, task in self._tasks.items():
             completed = stations.total_committed if name == "committed" else getattr(stations, name)
             self._bars.update(task, completed=completed)
-        detail = ", ".join(f"{stations.committed.get(outcome, 0)} {outcome}" for outcome in OUTCOMES)
-        self._bars.update(self._tasks["committed"], detail=detail)
+        self._outcomes.plain = stations.outcomes
         if stations.owners != self._owners:
             self._owners = stations.owners
-            self._console.print(*self._owners, sep="\n", soft_wrap=True)
+            self._console.print(*self._owners, sep="\n")
         self._write(stations)
 
     def _write(self, stations: Stations, *, at_once: bool = False) -> None:
@@ -97,10 +127,11 @@ class Progress:
         self._console.print(str(stations), soft_wrap=True)
 
     def __enter__(self) -> Self:
-        self._bars.start()
+        if self._console.is_terminal:
+            self._live.start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._bars.stop()
+        self._live.stop()
         if error[0] is None:
             self._write(self._last, at_once=True)

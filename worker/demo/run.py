@@ -4,13 +4,15 @@
 2. the site, a spider with the plugin, and workers, each a process of its own;
 3. pages are counted on their way, until all that the spider published is committed;
 4. what came out: sums, sections, examples, two pages side by side;
-5. everything ends and is removed, or stays until Ctrl-C with ``--keep``.
+5. everything ends and is removed; kept, it stays until Ctrl-C, and is told how to be looked at.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -29,7 +31,7 @@ from worker.compose.processes import ModuleProcess, addresses_of, wait_until_rea
 from worker.config import KafkaSettings, Settings, TopicSettings
 from worker.demo import tables
 from worker.demo.expected_counts import UNIQUE, Counts, ExpectedCounts
-from worker.demo.progress import Progress
+from worker.demo.progress import Progress, waiting
 from worker.demo.server import SiteServer
 from worker.demo.site import PageKind, SitePage
 from worker.demo.watching import Watching
@@ -38,9 +40,16 @@ from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.output_reader import PageCount, read_outputs
 from worker.stream.kafka.topic_admin import create_topics
 
-PREFIX: Final = "demo."
+_NAME: Final = "demo"
+"""Of the consumer group and of the crawl."""
+PREFIX: Final = f"{_NAME}."
 STALL_SECONDS: Final = 90.0
 """How long nothing may move."""
+NEXT: Final = """\
+All of it has ended, and its folder is gone.
+python -m worker demo --keep      lets it run, and says how to look at it
+docs/tutorial/first-crawl.md      a crawl of your own without copies, in one terminal
+docs/tutorial/with-kafka.md       the same through Kafka, for many crawls and machines"""
 _READY_SECONDS: Final = 900.0
 """How long the workers may take to start, however busy the machine is."""
 _LOOK_SECONDS: Final = 0.25
@@ -67,7 +76,7 @@ class Demo:
             site = running.enter_context(SiteServer())
             workers = [running.enter_context(self._worker(number, servers)) for number in range(1, self.workers + 1)]
             topics = TopicSettings()
-            self.console.print("waiting for the workers to share out pages and index")
+            self.console.print("waiting for the workers to share out pages and index: ten seconds or so")
             wait_until_ready(workers, topics.shards, topics.partitions, _READY_SECONDS)
             spider = running.enter_context(self._spider(site, servers))
             self._rule("3. The crawl")
@@ -79,20 +88,17 @@ class Demo:
             if (held := sum(share.survivors for share in shares.values())) != unique:
                 wrong.append(f"the workers' shards hold {held} pages, but {unique} are unique")
             self._show(expected, watching.seconds, shares)
-            addresses = addresses_of(workers)
-            self._rule("Where to look")
-            for address in addresses:
-                self.console.print(f"metrics: {address}", soft_wrap=True)
-            self.console.print(f"bootstrap.servers={servers}, topics {PREFIX}*", soft_wrap=True)
             if self.keep:
-                self._stay(addresses, workers)
+                self._rule("It does not add up" if wrong else "It adds up")
+                self._stay(servers, workers)
             wrong += [
                 f"{worker.name} ended with exit status {status}; the end of its output:\n{worker.last_lines()}"
                 for worker in workers
                 if (status := worker.stop())
             ]
-        if not wrong:
+        if not wrong and not self.keep:
             self._rule("It adds up")
+            self.console.print(NEXT, markup=False, soft_wrap=True)
         return wrong
 
     def _rule(self, title: str) -> None:
@@ -106,13 +112,18 @@ class Demo:
 
     def _wait_for(self, kernels: Sequence[ModuleProcess]) -> None:
         """However long it takes: only a worker that stands still is a reason to give up."""
-        if any(child.status is None for child in kernels):
-            self.console.print("compiling what workers run for this CPU, which is done once")
-        while any(child.status is None for child in kernels):
-            time.sleep(_LOOK_SECONDS)
+        if all(child.status is not None for child in kernels):
+            return
+        what = "compiling 500 functions for this CPU, which is done once: half a minute of two cores, or more"
+        with waiting(self.console, what) as tell:
+            while any(child.status is None for child in kernels):
+                done = [re.findall(r"(\d+) functions done", child.last_lines()) for child in kernels]
+                tell(f"{sum(int(counts[-1]) for counts in done if counts)} functions done")
+                time.sleep(_LOOK_SECONDS)
 
     def _broker(self, running: ExitStack) -> str:
         began = time.monotonic()
+        self.console.print("starting it takes five seconds or so")
         broker = LocalBroker(data_dir=self.folder / "kafka", announce=self.console.print)
         servers = running.enter_context(broker).bootstrap_servers
         self.console.print(f"bootstrap.servers={servers}, ready in {time.monotonic() - began:.1f} s")
@@ -128,7 +139,7 @@ class Demo:
     def _worker(self, number: int, servers: str) -> ModuleProcess:
         settings = {
             "kafka.bootstrap_servers": servers,
-            "kafka.group": PREFIX.rstrip("."),
+            "kafka.group": _NAME,
             "topics.prefix": PREFIX,
             "metrics.port": "0",
             "page.processes": str(max(1, (os.cpu_count() or 1) // self.workers)),
@@ -141,7 +152,7 @@ class Demo:
         pages, start = len(site.site.pages), site.site.start
         self.console.print(f"site: {start} and a copier, {pages} pages; spider: ADDONS = crawler_plugin.Addon")
         return ModuleProcess(
-            "spider", "worker.demo.spider", [start, servers, PREFIX, str(self._stats_file)], self.folder
+            "spider", "worker.demo.spider", [start, servers, PREFIX, _NAME, str(self._stats_file)], self.folder
         )
 
     @property
@@ -202,12 +213,18 @@ class Demo:
             )
             self.console.print(as_text(both, (page.url, original.url)), markup=False, soft_wrap=True)
 
-    def _stay(self, addresses: Sequence[str], workers: Sequence[ModuleProcess]) -> None:
+    def _stay(self, servers: str, workers: Sequence[ModuleProcess]) -> None:
         """Let everything run until Ctrl-C or SIGTERM, which are the ways to end this and no failure."""
-        self.console.print(f"logs: {self.folder}", soft_wrap=True)
-        for address in addresses:
-            self.console.print(f"look: curl {address}", soft_wrap=True)
-        self.console.print("broker, site and workers run until Ctrl-C")
+        self._rule("Where to look")
+        self.console.print("Broker, site and workers run until Ctrl-C. In another terminal:")
+        settings = f"--set kafka.bootstrap_servers={servers} --set topics.prefix={PREFIX}"
+        for what, command in (
+            ("the workers' metrics", " ".join(["curl", *addresses_of(workers)])),
+            ("what became of each page", f"{sys.executable} -m worker verdicts --job {_NAME} {settings}"),
+            ("what each shard of the index holds", f"{sys.executable} -m worker index inspect {settings}"),
+            ("what was logged", f"ls {self.folder}"),
+        ):
+            self.console.print(f"# {what}\n{command}", markup=False, soft_wrap=True)
         with suppress(KeyboardInterrupt, SystemExit):
             while all(worker.status is None for worker in workers):
                 time.sleep(_LOOK_SECONDS)

@@ -1,8 +1,13 @@
-"""Serves the demo's site on this machine, at two ports as two hosts."""
+"""Serves the demo's site on this machine, at two ports as two hosts.
+
+``python -m worker.demo.server PORT PORT`` does so until it is ended, for a crawl to be tried on.
+"""
 
 from __future__ import annotations
 
+import sys
 import threading
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from socketserver import TCPServer, ThreadingMixIn
@@ -14,10 +19,14 @@ HOST: Final = "127.0.0.1"
 
 
 class SiteServer:
-    """Serves the site from when it is made until its block is left; ``site`` names the addresses."""
+    """Serves the site from when it is made until its block is left; ``site`` names the addresses. Port 0 is a free one.
 
-    def __init__(self) -> None:
-        self._hosts = (_Host(), _Host())
+    Raises:
+        OSError: somebody has a port.
+    """
+
+    def __init__(self, ports: tuple[int, int] = (0, 0)) -> None:
+        self._hosts = [_Host(port) for port in ports]
         self.site: Site = build_site(*(host.url for host in self._hosts))
         for host in self._hosts:
             host.pages = {page.url.removeprefix(host.url): page for page in self.site.pages}
@@ -43,14 +52,15 @@ class SiteServer:
 class _Host(ThreadingMixIn, TCPServer):
     """One port. Not ``http.server.HTTPServer``: that asks the name service for the host's name before it listens."""
 
+    allow_reuse_address = True
     daemon_threads = True
     request_queue_size = 64
 
-    def __init__(self) -> None:
+    def __init__(self, port: int) -> None:
         self.pages: dict[str, SitePage] = {}
         self.served = 0
         self._lock = threading.Lock()
-        super().__init__((HOST, 0), _Request)
+        super().__init__((HOST, port), _Request)
 
     @property
     def url(self) -> str:
@@ -86,3 +96,9 @@ class _Request(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         """Not wanted: no reader would look at it."""
+
+
+if __name__ == "__main__":
+    with SiteServer((int(sys.argv[1]), int(sys.argv[2]))) as server, suppress(KeyboardInterrupt):
+        print(f"{len(server.site.pages)} pages from {server.site.start} on, until this ends", flush=True)
+        threading.Event().wait()

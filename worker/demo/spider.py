@@ -1,6 +1,7 @@
 """The demo's crawl: a spider that follows every link, with the plugin added to its project by one setting.
 
-``python -m worker.demo.spider START_URL BOOTSTRAP_SERVERS TOPIC_PREFIX STATS_FILE`` crawls and writes Scrapy's stats.
+``python -m worker.demo.spider START_URL BOOTSTRAP_SERVERS TOPIC_PREFIX JOB STATS_FILE`` crawls and writes Scrapy's
+stats.
 """
 
 from __future__ import annotations
@@ -56,8 +57,9 @@ class EveryPage(scrapy.Spider):
 
 def main(arguments: list[str]) -> int:
     """0 if the crawl went through its end; its stats are in the file then."""
-    start, servers, prefix, stats_file = arguments
-    process = CrawlerProcess(PROJECT | {"DEDUP_BOOTSTRAP_SERVERS": servers, "DEDUP_TOPIC_PREFIX": prefix})
+    start, servers, prefix, job, stats_file = arguments
+    told = {"DEDUP_BOOTSTRAP_SERVERS": servers, "DEDUP_TOPIC_PREFIX": prefix, "DEDUP_JOB": job}
+    process = CrawlerProcess(PROJECT | told)
     crawler = process.create_crawler(EveryPage)
     process.crawl(crawler, start_urls=[start])
     process.start()

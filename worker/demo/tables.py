@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import Final
 
+from rich.cells import chop_cells
 from rich.table import Table
 
 from crawler_plugin.wire.outcomes import Verdict
@@ -23,8 +24,8 @@ EXAMPLES: Final = (
     PageKind.SHORT,
 )
 """Kinds of pairs that are shown, each as often as it stands here; a pair of two kinds counts as the first of them."""
-SNIPPET: Final = 44
-"""Characters of a text that are shown around the place where it differs from the other one."""
+SNIPPET: Final = 66
+"""Columns of a text that are shown around the place where it differs from the other one."""
 
 
 def sums(expected: ExpectedCounts) -> Table:
@@ -91,11 +92,11 @@ def examples(expected: ExpectedCounts) -> list[tuple[Verdict, SitePage, SitePage
 
 
 def example(verdict: Verdict, page: SitePage, original: SitePage, text_of: Callable[[SitePage], str]) -> list[str]:
-    """Three lines: who duplicates whom at which distance, and both texts where they begin to differ."""
-    distance = "" if verdict.distance is None else f" at distance {verdict.distance}"
-    heading = f"{page.url} ({page.kind.value}) duplicates {original.url} ({original.kind.value}){distance}"
+    """Five lines: what duplicates what at which distance, and of both where they are and where their texts part."""
+    distance = "" if verdict.distance is None else f"distance {verdict.distance}, "
+    heading = f"{page.kind.value} duplicates {original.kind.value}: {distance}{verdict.reason}"
     a, b = _snippets(" ".join(text_of(page).split()), " ".join(text_of(original).split()))
-    return [f"{heading}, {verdict.reason}", f"  A  {a}", f"  B  {b}"]
+    return [heading, f"  A  {page.url}", f"     {a}", f"  B  {original.url}", f"     {b}"]
 
 
 def _shows(page: SitePage, original: SitePage) -> PageKind:
@@ -106,7 +107,8 @@ def _shows(page: SitePage, original: SitePage) -> PageKind:
 def _snippets(a: str, b: str) -> Iterable[str]:
     """Of each text the same stretch: where they part, or the beginning of equal ones."""
     parting = next((place for place, pair in enumerate(zip(a, b, strict=False)) if len(set(pair)) > 1), len(min(a, b)))
-    begin = 0 if a == b else max(0, parting - SNIPPET // 2)
+    begin = 0 if a == b else max(0, parting - SNIPPET // 4)
     for text in (a, b):
-        stretch = text[begin : begin + SNIPPET]
-        yield f"{'… ' if begin else ''}{stretch}{' …' if begin + SNIPPET < len(text) else ''}"
+        stretch = chop_cells(text[begin : begin + SNIPPET], SNIPPET)[:1]
+        end = begin + sum(map(len, stretch))
+        yield f"{'… ' if begin else ''}{text[begin:end]}{' …' if end < len(text) else ''}"
