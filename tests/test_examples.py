@@ -1,6 +1,8 @@
-"""Each example makes of the same archives the records that ``fingerprint`` makes, and ``judge`` the verdicts of a scan.
+"""Each example makes of the same archives the records that ``fingerprint`` makes, and ``judge`` the verdicts of a scan;
+or it puts pages on the topic ``pages`` that are as its contract wants them.
 
-Spark and Ray come with the extra ``examples``; without them, or Spark's Java, their tests are skipped.
+Spark and Ray come with the extra ``examples``; without them, or Spark's Java, their tests are skipped. So are those of
+producers in other languages without a JDK, or without what npm installs into ``examples/node_modules``.
 """
 
 from __future__ import annotations
@@ -18,9 +20,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.crawler_plugin.crawling import Answer, Site, serve
+from tests.crawler_plugin.crawling import records as records_on_topic
 from tests.scan.archives import write_warc
+from worker.broker.jars import classpath
 from worker.cli.main import main
 from worker.local import FetchedPage
+from worker.page.extract import extract
 from worker.records import SCHEMA, pages
 from worker.results.rows import VERDICTS
 from worker.sizing.pages import pages_of
@@ -32,6 +38,7 @@ ONE_PROCESS: Final = ("--set", "page.processes=1")
 EXAMPLES: Final = [path.name for path in sorted((ROOT / "examples").glob("*.py"))]
 ENGINES: Final = {"records_ray.py": "ray", "records_spark.py": "pyspark"}
 """Examples of what CI does not install, half a gigabyte each; without the mark ``data`` it may skip them."""
+PRODUCERS: Final = ["PublishPages.java", "publish_pages.mjs"]
 
 
 def run(*command: str | Path) -> None:
@@ -137,6 +144,43 @@ def test_an_engine_takes_pages_out_of_a_table_of_its_own(
     assert table_of(tmp_path / "out").select(told).to_pylist() == [{key: row[key] for key in told} for row in of_first]
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+def producer(name: str) -> list[str | Path]:
+    """How to run an example in another language, before its arguments."""
+    if name.endswith(".mjs"):
+        if shutil.which("node") is None or not (ROOT / "examples/node_modules/@crawlee/cheerio").is_dir():
+            pytest.skip("Crawlee is not there: cd examples && npm install --no-save @crawlee/cheerio kafkajs")
+        return ["node", ROOT / "examples" / name]
+    if shutil.which("javac") is None:
+        pytest.skip("a program in Java needs a JDK: install Debian's package openjdk-17-jdk-headless")
+    jars = [jar for jar in classpath() if jar.name.startswith(("kafka-clients", "slf4j-api"))]
+    return ["java", "-cp", os.pathsep.join(map(str, jars)), ROOT / "examples" / name]
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize("name", PRODUCERS)
+def test_a_producer_in_another_language_sends_pages_as_the_contract_wants_them(
+    name: str, broker: str, topic_prefix: str
+) -> None:
+    settings = ["--set", f"kafka.bootstrap_servers={broker}", "--set", f"topics.prefix={topic_prefix}"]
+    assert main(["topics", "create", *settings]) == 0
+    gbk = Answer(200, {"Content-Type": "text/html; charset=gbk"}, "<p>渡轮九点开船，到岛上去。</p>".encode("gbk"))
+    moved = Answer(302, {"Location": "/page"})
+    with serve(Site({"/page": "<p>The ferry – leaves at nine.</p>".encode()}, {"/gbk": gbk, "/moved": moved})) as site:
+        run(*producer(name), broker, f"{topic_prefix}pages", *map(site.url, ("/moved", "/gbk")))
+    assert main(["topics", "check", "--sample", "100", *settings]) == 0
+    found = {}
+    for _, key, body, meta in records_on_topic(broker, topic_prefix):
+        assert key == meta.url
+        assert (meta.status, meta.spider) == (200, "java" if name.endswith(".java") else "crawlee")
+        assert meta.fetched is not None
+        text = extract(body, content_type=meta.content_type, encoding=meta.encoding).text
+        found[meta.url] = text.strip()
+    assert found == {
+        site.url("/page"): "The ferry – leaves at nine.",
+        site.url("/gbk"): "渡轮九点开船，到岛上去。",
+    }
+
+
+@pytest.mark.parametrize("name", [*EXAMPLES, *PRODUCERS])
 def test_an_example_is_read_at_a_glance(name: str) -> None:
     assert len((ROOT / "examples" / name).read_text().splitlines()) <= 40

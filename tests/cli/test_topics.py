@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import pytest
+from kafka import KafkaProducer
 
 from crawler_plugin.wire.errors import CheckFailed, UsageError
 from crawler_plugin.wire.topics import topic_specs
@@ -131,3 +133,39 @@ def test_a_log_of_two_partitions_has_no_setting_that_would_make_it_right_and_an_
 def test_check_does_not_alter(run: Run) -> None:
     with pytest.raises(UsageError, match="topics create --alter-config"):
         run("check", "--alter-config")
+
+
+class TestPages:
+    def test_records_that_are_not_as_pages_must_be_are_told_by_partition_offset_and_header(
+        self, run: Run, broker: str, topic_prefix: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert run("create", partitions=2) == 0
+        with pytest.raises(CheckFailed, match=r"no record: send some pages"):
+            run("check", "--sample", "10", partitions=2)
+        good = [("url", b"https://a.example/"), ("status", b"200")]
+        with closing(KafkaProducer(bootstrap_servers=broker)) as producer:
+
+            def send(partition: int, headers: list[tuple[str, bytes]], value: bytes | None = b"<p>A page</p>") -> None:
+                producer.send(f"{topic_prefix}pages", value, key=b"key", headers=headers, partition=partition).get(30)
+
+            send(0, [("url", b"no URL")])
+            send(0, good)
+            send(1, good)
+            assert run("check", "--sample", "2", partitions=2) == 0
+            assert "2 records of" in capsys.readouterr().out
+            send(1, [*good[:1], ("status", b"200 OK"), ("Content-Type", b"text/html")])
+            send(1, good, None)
+        with pytest.raises(CheckFailed) as failed:
+            run("check", "--sample", "100", partitions=2)
+        told = str(failed.value)
+        assert "3 of them are not as pages must be" in told
+        assert "partition 0, offset 0, header 'url': no page, a dead letter (bad-url: " in told
+        assert "partition 1, offset 1, header 'status': left out, b'200 OK' cannot be read; send digits" in told
+        assert "partition 1, offset 1, header 'Content-Type': no header that is read; call it content_type" in told
+        assert "partition 1, offset 2, value: no page, a dead letter (no-body" in told
+        assert "5 records of" in capsys.readouterr().out
+
+    @pytest.mark.parametrize("arguments", [("create", "--sample", "3"), ("check", "--sample", "0")])
+    def test_a_sample_is_checked_and_of_one_record_or_more(self, run: Run, arguments: tuple[str, ...]) -> None:
+        with pytest.raises(UsageError, match="--sample"):
+            run(*arguments)

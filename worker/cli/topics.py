@@ -1,4 +1,5 @@
-"""``python -m worker topics create|check|delete``: the topics, made and compared; a generation's deleted."""
+"""``python -m worker topics create|check|delete``: the topics, made, and compared with what is wanted of them and of
+the pages on them; a generation's deleted."""
 
 from __future__ import annotations
 
@@ -7,9 +8,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from crawler_plugin.wire.errors import CheckFailed, UsageError
-from crawler_plugin.wire.topics import ALL, OF_CRAWLS, TopicSpec, group_names, topic_name
+from crawler_plugin.wire.topics import ALL, OF_CRAWLS, PAGES, TopicSpec, group_names, topic_name
 from worker.compose.topology import cluster, specs
 from worker.config.generations import in_generation
+from worker.operations.page_sample import faults_of, last_records
 from worker.operations.switch import Generation, refuse_running
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.topic_admin import (
@@ -28,20 +30,28 @@ if TYPE_CHECKING:
 CREATE: Final = "create"
 CHECK: Final = "check"
 DELETE: Final = "delete"
+_FAULTS_SHOWN: Final = 20
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = (
         "create: makes the topics that are missing; says where those that exist differ from the settings (exit code "
-        "1) and leaves them as they are without --alter-config. check: only compares. delete: removes the index, the "
-        "logs and the outputs of one generation and its consumer groups, for ever; never pages and jobs."
+        "1) and leaves them as they are without --alter-config. check: only compares; with --sample it also says what "
+        "is wrong with the pages that producers sent last. delete: removes the index, the logs and the outputs of one "
+        "generation and its consumer groups, for ever; never pages and jobs."
     )
     parser.add_argument("action", choices=(CREATE, CHECK, DELETE), help="what to do")
     parser.add_argument(
         "--generation",
         metavar="NAME",
         help="with delete: the generation, whatever the settings say; '' where topics.generation was never set",
+    )
+    parser.add_argument(
+        "--sample",
+        type=int,
+        metavar="N",
+        help="with check: also hold the last records of pages, about N, against what a page must be (exit code 1)",
     )
     parser.add_argument(
         "--alter-config",
@@ -63,6 +73,8 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         raise UsageError("--alter-config changes topics and check only looks: use topics create --alter-config")
     if (arguments.action == DELETE) != (arguments.generation is not None):
         raise UsageError("delete needs --generation NAME, create and check take it from the setting topics.generation")
+    if arguments.sample is not None and (arguments.action != CHECK or arguments.sample < 1):
+        raise UsageError("--sample N goes with check, and N is at least 1")
     settings = load()
     if arguments.action == DELETE:
         return _delete(in_generation(settings, arguments.generation))
@@ -84,7 +96,29 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
             + "\n"
             + "\n".join(next_moves(differences))
         )
+    if arguments.sample is not None:
+        _check_pages(settings, arguments.sample)
     return 0
+
+
+def _check_pages(settings: Settings, count: int) -> None:
+    topics = settings.topics
+    with cluster(settings) as broker:
+        sample = last_records(broker, topics.partitions, count)
+        found = [list(faults_of(record, topics.max_message_bytes)) for record in sample]
+    name = topic_name(topics.prefix, PAGES)
+    if not found:
+        raise CheckFailed(f"{name} has no record: send some pages, and check again")
+    print(f"{len(found):,} records of {name} read")
+    faults = [fault for of_record in found for fault in of_record]
+    if faults:
+        more = f"\n  and {len(faults) - _FAULTS_SHOWN:,} more" if len(faults) > _FAULTS_SHOWN else ""
+        raise CheckFailed(
+            f"{sum(map(bool, found)):,} of them are not as pages must be:\n"
+            + "\n".join(f"  {fault}" for fault in faults[:_FAULTS_SHOWN])
+            + f"{more}\nMend what sends them: docs/reference/pages.asyncapi.yaml says how a page is sent. Check again "
+            "when new ones have come"
+        )
 
 
 def _delete(settings: Settings) -> int:

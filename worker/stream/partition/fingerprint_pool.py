@@ -108,7 +108,7 @@ class FingerprintPool:
         """Take a page; never blocks."""
         clock, url = bounded_clock(None, record.timestamp, self.ttl), ""
         try:
-            meta, body = self._page(record)
+            meta, body = page_of(record, self.most_bytes)
             clock = bounded_clock(meta.fetched, record.timestamp, self.ttl)
             url = identity(meta.url)
             scope = self.scope_of(url, record.headers)
@@ -139,26 +139,32 @@ class FingerprintPool:
         while self._line and self.pool.capacity:
             self.pool.submit(*self._line.popleft())
 
-    def _page(self, record: Record) -> tuple[PageMeta, bytes]:
-        if record.unreadable is not None:
-            raise PageError(UNREADABLE, record.unreadable)
-        if record.oversize:
-            raise PageError(
-                OVERSIZE, f"{record.oversize} bytes unpacked, which is more than any page that can be passed on"
-            )
-        if (size := largest_output(record.key, record.value, record.headers)) > self.most_bytes:
-            raise PageError(
-                OVERSIZE,
-                f"{len(record.value or b'')} bytes, {size} with key, headers and the largest verdict: at most "
-                f"{self.most_bytes} can be passed on",
-            )
-        try:
-            meta = PageMeta.from_headers(record.headers)
-        except UnreadableRecord as error:
-            raise PageError(BAD_HEADERS, str(error)) from error
-        if record.value is None:
-            raise PageError(NO_BODY, "the record has no value")
-        return meta, record.value
+
+def page_of(record: Record, most_bytes: int) -> tuple[PageMeta, bytes]:
+    """Headers and body of a record of ``pages``.
+
+    Raises:
+        PageError: it cannot be a page, or not one that is passed on in at most so many bytes.
+    """
+    if record.unreadable is not None:
+        raise PageError(UNREADABLE, record.unreadable)
+    if record.oversize:
+        raise PageError(
+            OVERSIZE, f"{record.oversize} bytes unpacked, which is more than any page that can be passed on"
+        )
+    if (size := largest_output(record.key, record.value, record.headers)) > most_bytes:
+        raise PageError(
+            OVERSIZE,
+            f"{len(record.value or b'')} bytes, {size} with key, headers and the largest verdict: at most "
+            f"{most_bytes} can be passed on",
+        )
+    try:
+        meta = PageMeta.from_headers(record.headers)
+    except UnreadableRecord as error:
+        raise PageError(BAD_HEADERS, str(error)) from error
+    if record.value is None:
+        raise PageError(NO_BODY, "the record has no value")
+    return meta, record.value
 
 
 def identity(url: str) -> str:

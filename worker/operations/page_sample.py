@@ -1,0 +1,86 @@
+"""Holds records of ``pages`` against its contract, ``docs/reference/pages.asyncapi.yaml``, as workers read them.
+
+What becomes a dead letter is told as well as what costs a page only a header: a producer's author would hear of the
+second by a counter alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from crawler_plugin.wire.errors import PageError
+from crawler_plugin.wire.messages import MOST_STATUS, PageMeta
+from crawler_plugin.wire.topics import PAGES
+from worker.stream.log import Readable, Record, read_to_end
+from worker.stream.partition.fingerprint_pool import BAD_HEADERS, BAD_URL, NO_BODY, UNREADABLE, identity, page_of
+
+_VALUE: Final = "value"
+_SHOWN: Final = 60
+"""Bytes of what a header holds."""
+_IN_UTF8: Final = "send it in UTF-8"
+_FORMS: Final = {
+    "status": "send digits, as 200",
+    "fetched": "send milliseconds since 1970 UTC, or ISO 8601",
+    "form": "send bytes or text, or leave it out",
+}
+"""What headers that are more than a label are to hold."""
+_DEAD: Final = {
+    BAD_HEADERS: ("url", "send the page's URL as header url, in UTF-8"),
+    BAD_URL: ("url", "send an absolute URL"),
+    NO_BODY: (_VALUE, "send the page's bytes as value, an empty one for an empty page"),
+    UNREADABLE: (_VALUE, "look at how your client writes and compresses records"),
+}
+"""Where it stands that keeps a record from being a page, and what to do."""
+_TOO_LARGE: Final = _VALUE, "send fewer bytes of the page, or raise topics.max_message_bytes"
+
+
+class PageFault(NamedTuple):
+    """What is wrong with a record, where in it (a header's name, or ``value``), and what its producer is to do."""
+
+    partition: int
+    offset: int
+    where: str
+    what: str
+    move: str
+
+    def __str__(self) -> str:
+        header = self.where if self.where == _VALUE else f"header {self.where!r}"
+        return f"partition {self.partition}, offset {self.offset}, {header}: {self.what}; {self.move}"
+
+
+def faults_of(record: Record, most_bytes: int) -> Iterator[PageFault]:
+    """All that is wrong with a record; of one that can be no page, why. ``most_bytes`` may be passed on."""
+
+    def fault(where: str, what: str, move: str) -> PageFault:
+        return PageFault(record.partition, record.offset, where, what, move)
+
+    try:
+        meta, body = page_of(record, most_bytes)
+        identity(meta.url)
+    except PageError as error:
+        where, move = _DEAD.get(error.reason, _TOO_LARGE)
+        yield fault(where, f"no page, a dead letter ({error.reason}: {error.detail})", move)
+        return
+    given = dict(record.headers)
+    for name in PageMeta.read(record.headers)[1]:
+        yield fault(name, f"left out, {given[name][:_SHOWN]!r} cannot be read", _FORMS.get(name, _IN_UTF8))
+    if meta.status is not None and not 0 <= meta.status < MOST_STATUS:
+        yield fault("status", f"left out, {meta.status} is no status of HTTP", _FORMS["status"])
+    for name in given:
+        meant = name.strip().lower().replace("-", "_")
+        if meant in PageMeta.__struct_fields__ and meant not in given:
+            yield fault(name, "no header that is read", f"call it {meant}")
+    if meta.form == "text":
+        try:
+            body.decode()
+        except UnicodeDecodeError as error:
+            yield fault(_VALUE, f"form is text, and it is no UTF-8 ({error.reason} at byte {error.start})", _IN_UTF8)
+
+
+def last_records(broker: Readable, partitions: int, count: int) -> Iterator[Record]:
+    """About ``count`` records, the last of each partition."""
+    of_each = -(-count // partitions)
+    for partition in range(partitions):
+        begin, end = broker.bounds(PAGES, partition)
+        yield from read_to_end(broker.reader(PAGES, partition, max(begin, end - of_each)), end)
