@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import PAGES
 from tests.simulation.memory_log import World
 from tests.simulation.place import TwinPlace
-from worker.operations.pardon import is_answer, last_duplicate, send_again
+from worker.operations.pardon import last_duplicate, send_again
 
 URL = "http://b.example/"
 HEADERS = [("url", b"HTTP://B.example"), ("theirs", b"\xff"), ("dedup-store", b"no"), ("fetched", b"5")]
@@ -34,11 +35,22 @@ def world_with(headers: Headers, key: bytes | None = b"b", value: bytes | None =
 @pytest.mark.parametrize("mark", [[], [("dedup-pardon", b"no")], [("dedup-pardon", b"yes")]], ids=str)
 def test_the_page_stands_there_once_more_as_it_came_and_with_a_header(mark: list[tuple[str, bytes]]) -> None:
     world = world_with(HEADERS + mark)
-    assert send_again(TwinPlace(world), verdict(), "run") == 2
+    assert send_again(TwinPlace(world), verdict(), "run") == (1, 2)
     _, first, again = world.topics[PAGES, 1].records
     assert (again.key, again.value) == (first.key, first.value) == (b"b", b"body")
     assert again.headers == [*HEADERS, ("dedup-pardon", b"yes")]
     assert not world.topics[PAGES, 0].records
+
+
+def test_its_place_is_told_although_others_come_at_the_same_moment() -> None:
+    class Busy(TwinPlace):
+        def write(self, records: Any) -> None:
+            self.world.publish(1, b"b", b"body", HEADERS)
+            super().write(records)
+            self.world.publish(1, b"c", b"body", HEADERS)
+
+    world = world_with(HEADERS)
+    assert send_again(Busy(world), verdict(), "run") == (1, 3)
 
 
 def begins_later(world: World) -> None:
@@ -82,13 +94,3 @@ def test_the_last_verdict_by_the_order_of_pages_counts() -> None:
 def test_what_is_no_duplicate_is_not_pardoned(found: list[Verdict], said: str) -> None:
     with pytest.raises(CheckFailed, match=said):
         last_duplicate(URL, found)
-
-
-def test_the_answer_is_the_first_other_verdict_on_it_from_there_on() -> None:
-    before = verdict(1)
-    assert is_answer(verdict(7, "unique"), before, 7)
-    assert is_answer(verdict(8, "dead"), before, 7)
-    assert not is_answer(verdict(6, "unique"), before, 7)
-    assert not is_answer(verdict(7), before, 7)
-    assert not is_answer(verdict(7, "unique").having(source=(0, 7)), before, 7)
-    assert not is_answer(verdict(7, "unique").having(url="http://c.example/"), before, 7)

@@ -11,7 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_plugin.wire.errors import UnreadableRecord
-from crawler_plugin.wire.messages import NOT_STORED, PARDONED, Batch, Claim, FlaggedBatch, decode, encode
+from crawler_plugin.wire.messages import (
+    NOT_STORED,
+    PARDONED,
+    VERSIONS,
+    Batch,
+    Claim,
+    FlaggedBatch,
+    OtherVersion,
+    decode,
+    encode,
+)
 from tests.columns import batch_of, claims_of
 from worker.fingerprint.sketch import SKETCH_BYTES
 from worker.verdict.claims import Claims
@@ -67,6 +77,14 @@ def test_a_batch_without_marks_is_as_it_was_before_there_were_any_and_one_with_t
     assert isinstance(found, FlaggedBatch) == bool(flags)
     assert list(Claims.of_batch(found)) == rows
     assert (Claims.of_batch(found).flags is None) == (not flags)
+
+
+def test_a_program_that_knows_no_flags_refuses_the_batch_and_is_to_be_upgraded(monkeypatch: pytest.MonkeyPatch) -> None:
+    flagged = encode(batch_of([msgspec.structs.replace(TWO[0], flags=PARDONED)]))
+    monkeypatch.setitem(VERSIONS, FlaggedBatch, 0)
+    with pytest.raises(OtherVersion, match="version 4 on the topics, this program reads version 3: upgrade") as refused:
+        decode(Batch, flagged)
+    assert not refused.value.earlier
 
 
 @pytest.mark.parametrize(("kind", "bits"), [(Batch, 2), (Batch, 3), (FlaggedBatch, 8), (FlaggedBatch, 255)])

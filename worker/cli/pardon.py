@@ -13,10 +13,11 @@ from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import DEAD_LETTERS, VERDICTS
 from crawler_plugin.wire.urls import canonical_url
 from worker.compose.topology import cluster
-from worker.operations.pardon import is_answer, last_duplicate, send_again
+from worker.operations.pardon import last_duplicate, send_again
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.output_reader import OutputReader, read_outputs
-from worker.verdict.decide import DEAD
+from worker.stream.shard.live import MOST_PARDONED
+from worker.verdict.decide import DEAD, DUPLICATE
 
 if TYPE_CHECKING:
     from worker.config import Settings
@@ -70,11 +71,11 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     outputs = VERDICTS, DEAD_LETTERS
     with OutputReader(options, topics.prefix, outputs, topics.generation, wanted, from_now=True) as reader:
         with cluster(settings) as broker:
-            begin = send_again(broker, before, secrets.token_hex(8))
+            source = send_again(broker, before, secrets.token_hex(8))
         until = time.monotonic() + arguments.timeout
         while time.monotonic() < until:
             for verdict in reader.read(_WAIT):
-                if isinstance(verdict, Verdict) and is_answer(verdict, before, begin):
+                if isinstance(verdict, Verdict) and verdict.source == source:
                     return _tell(verdict)
     raise Unavailable(
         f"the page is sent, and has no verdict after {arguments.timeout:g} s: see that workers run; they judge it "
@@ -87,5 +88,11 @@ def _tell(verdict: Verdict) -> int:
     where = f"page {partition}:{offset}"
     if verdict.verdict == DEAD:
         raise CheckFailed(f"{verdict.url} could not be read this time, {where}: {verdict.reason}: {verdict.detail}")
+    if verdict.verdict == DUPLICATE:
+        raise CheckFailed(
+            f"{verdict.url} is a duplicate of {verdict.duplicate_of} still ({where}): at {MOST_PARDONED} URLs or more "
+            "its text survives already, and beside so many none is pardoned. Give such pages a near.scope that keeps "
+            "them apart, or have the spider keep them whatever their verdict is"
+        )
     print(f"{verdict.url} is {verdict.verdict} ({verdict.reason}) now, {where}")
     return 0

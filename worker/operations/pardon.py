@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from crawler_plugin.wire.errors import CheckFailed, UnreadableRecord
+from crawler_plugin.wire.errors import CheckFailed, Unavailable, UnreadableRecord
 from crawler_plugin.wire.messages import PARDON_HEADER, Headers, PageMeta
 from crawler_plugin.wire.outcomes import JobMark, Verdict
 from crawler_plugin.wire.topics import JOBS, PAGES
@@ -41,8 +41,8 @@ def last_duplicate(url: str, verdicts: Iterable[Verdict]) -> Verdict:
     return last
 
 
-def send_again(place: Place, verdict: Verdict, run: str) -> int:
-    """Put the page of a verdict on ``pages`` once more; returns an offset of its partition that lies not behind it.
+def send_again(place: Place, verdict: Verdict, run: str) -> tuple[int, int]:
+    """Put the page of a verdict on ``pages`` once more; returns its new partition and offset.
 
     ``run`` is a name that no other process has, under which the page counts for its job.
 
@@ -61,23 +61,21 @@ def send_again(place: Place, verdict: Verdict, run: str) -> int:
     except (UnreadableRecord, ValueError) as error:
         raise CheckFailed(f"{PAGES} does not hold page {_place(verdict)} any more ({error}): {_AGAIN}") from error
     _, end = place.bounds(PAGES, partition)
-    key = record.key or verdict.url.encode()
-    place.write([(PAGES, partition, key, record.value, pardoning(record.headers))])
+    key, headers = record.key or verdict.url.encode(), pardoning(record.headers)
+    place.write([(PAGES, partition, key, record.value, headers)])
     if meta.job is not None:
         mark = JobMark(job=meta.job, spider=meta.spider, run=run, pages=1)
         place.write([(JOBS, 0, mark.key, mark.encode(), mark.to_headers())])
-    return end
+    sent = (key, record.value, headers)
+    for one in read_to_end(place.reader(PAGES, partition, end), place.bounds(PAGES, partition).end):
+        if (one.key, one.value, list(one.headers)) == sent:
+            return partition, one.offset
+    raise Unavailable(f"the page is not on {PAGES} though the broker has taken it: see who removes records there")
 
 
 def pardoning(headers: Headers) -> list[tuple[str, bytes]]:
     """The headers of a page, with the one that pardons it."""
     return [*((name, value) for name, value in headers if name != PARDON_HEADER), (PARDON_HEADER, b"yes")]
-
-
-def is_answer(verdict: Verdict, to: Verdict, begin: int) -> bool:
-    """Whether a verdict is that on the page of the verdict ``to`` that was sent again, at offset ``begin`` or later."""
-    partition, offset = verdict.source
-    return (verdict.url, partition) == (to.url, to.source[0]) and offset >= begin and verdict.verdict != DUPLICATE
 
 
 def _page_at(place: Place, partition: int, offset: int) -> Record | None:

@@ -255,7 +255,8 @@ def decide(
     a claim is compared with the earliest: none, and it is unique, a survivor itself; one of its own URL, and it is a
     refetch; else it is a duplicate of that survivor, never of another duplicate. Every stored survivor comes from an
     earlier batch, so it is before any survivor of this one. A unique page that is not to be stored is no survivor. A
-    pardoned one is compared with survivors of its own URL only: answers name no others of it.
+    pardoned one is compared with survivors of its own URL only: an answer names no others, unless there are so many
+    that no further page is pardoned beside them.
 
     With ``track_changes`` each is compared with the latest survivor of its URL and scope, too: the last one before it
     in this batch, else the latest in the answers. No verdict depends on that.

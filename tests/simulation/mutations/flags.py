@@ -58,7 +58,7 @@ def pardoned_page_is_looked_up_nowhere(
 
 def own_survivor_is_found_if_it_is_the_first(stack: ExitStack) -> None:
     """Only the earliest survivor that is near is looked at: it is another page's, since else nobody had pardoned."""
-    stack.enter_context(replaced(live, "OWN_AMONG", 1))
+    stack.enter_context(replaced(live, "MOST_PARDONED", 1))
 
 
 @in_place_of(LatestOfUrl, "of")

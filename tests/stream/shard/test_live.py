@@ -21,7 +21,7 @@ from worker.index.shard import Shard
 from worker.stream.log_follower import DecidedBatch
 from worker.stream.policy import ReplayPoint
 from worker.stream.shard.expiry_clocks import Clocks
-from worker.stream.shard.live import OWN_AMONG, Index, LiveShard, Standing
+from worker.stream.shard.live import MOST_PARDONED, Index, LiveShard, Standing
 from worker.stream.shard.restore import standing_of
 from worker.verdict.claims import Claims
 from worker.verdict.decide import decide, home_shard
@@ -343,11 +343,15 @@ def test_of_a_pardoned_page_only_the_survivor_of_its_own_url_is_told(new_index: 
     assert [hit.reason for hit in hits_of(at.ask(*asked))] == ["hamming", "exact-text"]
 
 
-def test_an_own_survivor_is_looked_for_among_so_many_near_ones(new_index: NewIndex) -> None:
+def test_beside_too_many_no_further_page_is_pardoned(new_index: NewIndex) -> None:
     at = Alone(new_index)
-    at.feed(*(flagged(number, PARDONED, f"http://{number}/") for number in range(OWN_AMONG + 1)))
-    last = flagged(50, PARDONED, f"http://{OWN_AMONG - 1}/"), flagged(51, PARDONED, f"http://{OWN_AMONG}/")
-    assert orders(at.ask(*last)) == {0: (0, OWN_AMONG - 1)}
+    at.feed(*(flagged(number, PARDONED, f"http://{number}/") for number in range(MOST_PARDONED - 1)))
+    assert not orders(at.feed(flagged(100, PARDONED, "http://100/")))
+    asked = [flagged(200 + number, PARDONED, f"http://{number}/") for number in (7, 100, 101)]
+    answer = at.ask(*asked)
+    assert orders(answer) == {0: (0, 7), 1: (1, 0), 2: (0, 0)}
+    decided = decide(2, Claims.of(asked), [answer], at.policy.near)
+    assert [one.outcome for one in decided] == ["refetch", "refetch", "duplicate"]
 
 
 def test_a_survivor_of_its_own_that_has_expired_is_none(new_index: NewIndex) -> None:
