@@ -59,9 +59,9 @@ class WorkerProcess:
         """SIGCONT."""
         self.process.send_signal(signal.SIGCONT)
 
-    def stop(self) -> int:
-        """SIGTERM; the exit code."""
-        self.process.terminate()
+    def stop(self, by: signal.Signals = signal.SIGTERM) -> int:
+        """SIGTERM, or another signal that ends it; the exit code."""
+        self.process.send_signal(by)
         return self.process.wait(timeout=60)
 
     @property
@@ -128,6 +128,11 @@ class Cluster:
             "page.processes=1",
             *self.more,
         ]
+        self.change()
+
+    def change(self, *more: str) -> None:
+        """Further ``--set`` values, for workers that are started from now on."""
+        self.overrides += more
         self.settings = load_settings(config=None, overrides=self.overrides, environ={})
         self.options = client_options(self.settings.kafka)
 

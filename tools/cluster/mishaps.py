@@ -10,23 +10,31 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 from typing import Final
 
 from kafka import KafkaAdminClient, errors
 from kafka.admin import MemberToRemove
 
-from crawler_plugin.wire.errors import Unavailable
+from crawler_plugin.wire.errors import Refused, Unavailable
 from tests.cluster import hostile
-from tests.cluster.cluster import Cluster, WorkerProcess
+from tests.cluster.cluster import PROGRAM, STARTED, Cluster, WorkerProcess
+from tests.cluster.cluster import running as running_again
 from tests.cluster.crawl import invented
 from tests.cluster.shifted_clock import ShiftedClock
 from tests.open_transactions import open_transactions
+from tests.waiting import wait_for
 from tools.cluster.lines import Line
 from worker.broker.server import LocalBroker
+from worker.compose.topology import cluster as cluster_view
+from worker.compose.topology import specs
+from worker.stream.kafka.topic_admin import PARTITIONS, alter_topics, compare_topics
 
 MOST_WORKERS: Final = 4
+MOST_PARTITIONS: Final = 12
 OUTAGE_SECONDS: Final = 120.0
 """So long after the broker was killed a worker may end because it found none."""
 SILENT_SECONDS: Final = 5.0
@@ -38,9 +46,11 @@ LISTEN_SECONDS: Final = 1.0
 
 @dataclass
 class Round:
-    """One round: a cluster to which things happen. ``happened`` counts faults by name.
+    """One round: a cluster to which things happen. ``happened`` counts faults by name, ``together`` pairs of them.
 
     ``restarted`` counts the workers that ended with 3, found no broker, and were started again as a supervisor does.
+    Half of the workers have a name of their own (``names``, by process), ``behind`` are those that were started before
+    there were so many partitions, and ``exports`` are folders with what the index held meanwhile.
     """
 
     cluster: Cluster
@@ -50,6 +60,7 @@ class Round:
     asleep: dict[int, float] = field(default_factory=dict)
     clocks: list[ShiftedClock] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    together: Counter[str] = field(default_factory=Counter)
     restarted: int = 0
     outage: float = -OUTAGE_SECONDS
     lines: Sequence[Line] = ()
@@ -58,6 +69,9 @@ class Round:
     broken_lines: set[Line] = field(default_factory=set)
     silences: list[float] = field(default_factory=lambda: [0.0])
     listened: float = 0.0
+    behind: list[WorkerProcess] = field(default_factory=list)
+    names: dict[int, str] = field(default_factory=dict)
+    exports: list[Path] = field(default_factory=list)
     woken: dict[int, float] = field(default_factory=dict)
 
     def start(self) -> WorkerProcess:
@@ -67,7 +81,11 @@ class Round:
         taken = {self.line_of[worker.process.pid] for worker in self.workers if worker.process.pid in self.line_of}
         line = next((line for line in self.lines if line not in taken and not line.is_cut), None)
         more = [] if line is None else [f"kafka.bootstrap_servers={line.bootstrap}"]
+        name = f"worker-{len(self.clocks)}" if self.chance.random() < 0.5 else ""
+        more += [f"kafka.instance_id={name}"] if name else []
         worker = self.cluster.start_worker(*more, clock=clock)
+        if name:
+            self.names[worker.process.pid] = name
         if line is not None:
             self.line_of[worker.process.pid] = line
         return worker
@@ -81,17 +99,25 @@ class Round:
         """Those that live and are not stopped."""
         return [worker for worker in self.workers if worker.process.pid not in self.asleep]
 
-    def fault(self) -> None:
-        """Let one thing happen, of those that can."""
+    def fault(self, before: Counter[str]) -> str | None:
+        """Let one thing happen, of those that can, half of the time of those that have happened least; its name.
+
+        ``before`` counts those of the rounds before.
+        """
         possible = [(weight, act) for weight, act in FAULTS if self._is_possible(act)]
+        if self.chance.random() < 0.5:
+            times = {act: before[act.__name__] + self.happened[act.__name__] for _, act in possible}
+            possible = [(weight, act) for weight, act in possible if times[act] == min(times.values())]
         ((_, act),) = self.chance.choices(possible, [weight for weight, _ in possible])
-        if act(self):
-            self.happened[act.__name__] += 1
+        if not act(self):
+            return None
+        self.happened[act.__name__] += 1
+        return act.__name__
 
     def _is_possible(self, act: Callable[[Round], bool]) -> bool:
         if act in OF_THREE_BROKERS + OF_ONE_BROKER:
             return (act in OF_THREE_BROKERS) == (len(self.brokers) > 1)
-        return act is not leave or len(self.awake()) > 1
+        return True
 
     def look(self) -> None:
         """Wake who has slept enough; see that somebody works, and that nobody has ended by itself."""
@@ -147,12 +173,28 @@ class Round:
         del self.cut_until[line]
 
     def recover(self) -> None:
-        """Everybody awake, all lines whole, and at least one at work."""
+        """Everybody awake, all lines whole, and at least one at work that claims all partitions."""
         for worker in self.workers:
             self.wake(worker)
         for line in list(self.cut_until):
             self.mend(line)
+        for worker in [worker for worker in self.behind if worker.alive]:
+            self.start()
+            self.end(worker)
         self.look()
+
+    def running(self) -> list[WorkerProcess]:
+        """Those that have said so, and are awake."""
+        return [worker for worker in self.awake() if STARTED in worker.said()]
+
+    def end(self, worker: WorkerProcess, by: signal.Signals = signal.SIGTERM) -> None:
+        """Tell it to stop; that it ends otherwise than it should is a problem."""
+        try:
+            code: int | str = worker.stop(by)
+        except subprocess.TimeoutExpired:
+            code = "nothing within a minute"
+        if code != 0 and not self.may_end_with(code):
+            self.problems.append(f"a worker that was told to stop ended with {code}: {worker.said()[-1500:]}")
 
 
 def kill(world: Round) -> bool:
@@ -239,17 +281,76 @@ def join(world: Round) -> bool:
 
 def leave(world: Round) -> bool:
     """SIGTERM to a worker, which must drain and end with 0, or with 3 where a broker was just away."""
-    running = [worker for worker in world.awake() if "worker is running" in worker.said()]
+    running = world.running()
+    if len(running) < 2:
+        return False
+    world.end(world.chance.choice(running))
+    return True
+
+
+def leave_for_good(world: Round) -> bool:
+    """SIGUSR1 to a worker, which drains, leaves its groups and ends; or kill -9 of one with a name and `leave NAME`."""
+    running = world.running()
     if len(running) < 2:
         return False
     worker = world.chance.choice(running)
-    try:
-        code: int | str = worker.stop()
-    except subprocess.TimeoutExpired:
-        code = "nothing within a minute"
-    if code != 0 and not world.may_end_with(code):
-        world.problems.append(f"a worker that was told to stop ended with {code}: {worker.said()[-1500:]}")
+    name = world.names.get(worker.process.pid)
+    if name is None or world.chance.random() < 0.5:
+        world.end(worker, signal.SIGUSR1)
+        return True
+    worker.kill()
+    with suppress(Unavailable), cluster_view(world.cluster.settings) as view:
+        view.leave(name)
     return True
+
+
+def one_three_two(world: Round) -> bool:
+    """Workers leave for good until one is left, two more come, and one of three leaves."""
+    running = world.running()
+    if len(running) != len(world.workers) or not running:
+        return False
+    for worker in running[1:]:
+        world.end(worker, signal.SIGUSR1)
+    world.start()
+    running_again(world.start())
+    world.end(world.chance.choice(world.running()), signal.SIGUSR1)
+    return True
+
+
+def more_partitions(world: Round) -> bool:
+    """`pages` gets another partition, then the outputs do, and one worker is replaced by one that claims it."""
+    number = world.cluster.settings.topics.partitions + 1
+    if number > MOST_PARTITIONS:
+        return False
+    world.behind += world.workers
+    world.cluster.change(f"topics.partitions={number}")
+    wait_for(lambda: _have_partitions(world.cluster), "more partitions")
+    world.start()
+    return True
+
+
+def _have_partitions(cluster: Cluster) -> bool:
+    """Give `pages` and the outputs those that they lack, and nothing else; whether that was possible."""
+    try:
+        lacking = [each for each in compare_topics(cluster.options, specs(cluster.settings)) if each.what == PARTITIONS]
+        alter_topics(cluster.options, lacking)
+    except (Unavailable, errors.KafkaError):
+        return False
+    return True
+
+
+def export(world: Round) -> bool:
+    """`index export` of what the index holds, while everybody works."""
+    folder = world.cluster.folder / f"exported-{len(world.exports)}"
+    overrides = [argument for pair in world.cluster.overrides for argument in ("--set", pair)]
+    command = [*PROGRAM, "index", "export", "--out", str(folder), *overrides]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=world.cluster.folder, check=False)
+    if done.returncode == 0:
+        world.exports.append(folder)
+        return True
+    if done.returncode not in (Unavailable.exit_code, Refused.exit_code):
+        world.problems.append(f"an export ended with {done.returncode}: {done.stderr[-1500:]}")
+    return False
 
 
 def evict(world: Round) -> bool:
@@ -353,6 +454,10 @@ FAULTS: Final[list[tuple[float, Callable[[Round], bool]]]] = [
     (3, cut),
     (4, join),
     (3, leave),
+    (3, leave_for_good),
+    (1, one_three_two),
+    (1, more_partitions),
+    (2, export),
     (3, evict),
     (2, broker_killed),
     (1, two_brokers_killed),

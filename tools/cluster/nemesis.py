@@ -46,6 +46,10 @@ from tools.cluster.mishaps import FAULTS, MOST_WORKERS, OF_ONE_BROKER, OF_THREE_
 from worker.broker.cluster import NODES, LocalCluster
 from worker.broker.jars import KAFKA
 from worker.broker.server import LocalBroker
+from worker.compose import parts
+from worker.local.deduplicator import alone
+from worker.places import Folder
+from worker.scan.records.exported import whole
 from worker.sizing.pages import pages_of
 
 ROUND_SECONDS: Final = 240.0
@@ -59,6 +63,8 @@ FETCHED_FROM_DAYS: Final = 30
 EAGER_CLEANER: Final = {"segment.ms": "2000", "min.cleanable.dirty.ratio": "0.01", "delete.retention.ms": "0"}
 SNAPSHOTS: Final = 0.6
 """Share of the rounds whose workers keep snapshots, all in one folder."""
+TOGETHER: Final = 0.3
+"""How often another fault happens at once."""
 MOMENTS: Final = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 
@@ -119,9 +125,15 @@ def running(folder: Path, number: int) -> Iterator[Brokers]:
 
 
 def play(
-    brokers: Brokers, folder: Path, prefix: str, pages: Iterator[Page], seed: int, seconds: float
+    brokers: Brokers,
+    folder: Path,
+    prefix: str,
+    pages: Iterator[Page],
+    seed: int,
+    seconds: float,
+    before: Counter[str],
 ) -> tuple[Round, Outcome]:
-    """One round."""
+    """One round; ``before`` counts the faults of those before."""
     chance = random.Random(seed)
     ttl, output = chance.choice((None, TTL_DAYS)), chance.choice(("tag", "drop", "verdicts"))
     folder.mkdir()
@@ -147,7 +159,9 @@ def play(
                 while time.monotonic() < pause_until:
                     world.look()
                     time.sleep(0.2)
-                world.fault()
+                first = world.fault(before)
+                if first and chance.random() < TOGETHER and (second := world.fault(before)):
+                    world.together[" and ".join(sorted((first, second)))] += 1
             crawler.stop()
         world.recover()
 
@@ -165,7 +179,19 @@ def play(
             check_sums(brokers.bootstrap_servers, prefix)
         except AssertionError as error:
             world.problems.append(f"{prefix}: the sums of its job are wrong: {error}")
+        world.problems += [f"{folder}: {why}" for folder in world.exports if (why := wrong(folder, cluster, found))]
     return world, Outcome.of(found)
+
+
+def wrong(exported: Path, cluster: Cluster, found: Traces) -> str | None:
+    """What an export has that did not survive up to its last batch, or lacks; expired survivors may be away."""
+    settings = cluster.settings
+    export = whole(Folder(str(exported)), parts.scheme(alone(settings), parts.recipe(settings)))
+    survivors = {record.order: record.url for record in found.verdicts if record.verdict == "unique"}
+    there = {order: survivor.url for order, _, survivor in export.rows()}
+    more = there.items() - survivors.items()
+    lacking = {} if found.ttl else {order for order in survivors if order <= max(there)} - there.keys()
+    return f"{len(more)} are no survivors, {len(lacking)} are missing" if more or lacking else None
 
 
 def moment(brokers: Brokers, folder: Path, prefix: str, pages: list[Page], at: float) -> Outcome:
@@ -278,6 +304,7 @@ def rounds(brokers: Brokers, folder: Path, options: argparse.Namespace, problems
     """Rounds until the time is over or something is wrong; the tables after each."""
     left = options.minutes * 60
     happened: Counter[str] = Counter()
+    together: Counter[str] = Counter()
     restarted, silence = 0, 0.0
     outcomes: list[Outcome] = []
     docs = pages_of(options.docs, None) if options.docs else None
@@ -287,9 +314,10 @@ def rounds(brokers: Brokers, folder: Path, options: argparse.Namespace, problems
         seed = options.seed * 1000 + number
         pages = revisited(docs, seed) if docs else invented(seed)
         seconds = min(ROUND_SECONDS, left)
-        world, outcome = play(brokers, folder / f"round-{number}", f"round-{number}.", pages, seed, seconds)
+        world, outcome = play(brokers, folder / f"round-{number}", f"round-{number}.", pages, seed, seconds, happened)
         left -= seconds
         happened += world.happened
+        together += world.together
         restarted += world.restarted
         silence = max(silence, *world.silences)
         outcomes.append(outcome)
@@ -298,7 +326,8 @@ def rounds(brokers: Brokers, folder: Path, options: argparse.Namespace, problems
         played = options.minutes - max(0, left) / 60
         yield [
             f"{played:g} minutes of {options.minutes:g}, seed {options.seed}, {PAGES_A_SECOND} pages a second, "
-            f"{happened.total()} faults. Longest silence of a worker that was not stopped or cut off: {silence:.1f} s. "
+            f"{happened.total()} faults; {together.total()} times two at once, of {len(together)} pairs of kinds. "
+            f"Longest silence of a worker that was not stopped or cut off: {silence:.1f} s. "
             f"Workers that ended with 3 because the broker was away, and were started again: {restarted}.",
             "",
             *faults_table(happened, options.brokers),

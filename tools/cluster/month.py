@@ -1,0 +1,339 @@
+"""``python -m tools.cluster.month --minutes N``: what a team changes in a month, one thing after the other.
+
+Pages come in all the time, on a cluster of three brokers. Each step changes something as the handbook says, with its
+commands, and is watched: how long nothing was committed. When its time is over, spiders pause until all pages are
+committed, and every page that came in must have gone out once, over all generations. At the end all verdicts of the
+generation that is in force then, which has judged every page, are held against the plain program.
+
+``--out docs/faults.md`` puts the table between the markers ``month`` there. Exit code 1 if anything is wrong; the
+brokers' data and the workers' output then stay where they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from kafka import KafkaAdminClient, errors
+
+from crawler_plugin.wire.outcomes import Verdict
+from crawler_plugin.wire.topics import DEAD_LETTERS, PAGES, VERDICTS, group_names, topic_name
+from tests import oracle
+from tests.cluster.cluster import PROGRAM, Cluster, WorkerProcess, running
+from tests.cluster.crawl import Crawler, Page, invented
+from tests.cluster.outside import read, traces
+from tests.guarantees import Source
+from tests.waiting import wait_for
+from tools.cluster.nemesis import around, machine
+from worker.broker.cluster import NODES, LocalCluster
+from worker.compose import parts
+
+PAGES_A_SECOND: Final = 15
+LOOK_SECONDS: Final = 0.1
+AWAY_SECONDS: Final = 5.0
+PREFIX: Final = "month."
+SETTINGS: Final = ("topics.partitions=8", "topics.shards=8")
+
+
+class Watch(threading.Thread):
+    """Looks for progress of the generation in force; ``longest`` is the longest time without any."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        super().__init__(name="watch", daemon=True)
+        self._cluster = cluster
+        self._over = threading.Event()
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what was."""
+        self.longest, self._since = 0.0, time.monotonic()
+
+    def stop(self) -> None:
+        """Look no more."""
+        self._over.set()
+        self.join()
+
+    def run(self) -> None:
+        """Until it is stopped."""
+        admin = KafkaAdminClient(**self._cluster.options)
+        seen, before = 0, ""
+        while not self._over.wait(LOOK_SECONDS):
+            group, _ = group_names(self._cluster.settings.kafka.group, self._cluster.settings.topics.generation)
+            try:
+                found = sum(each.offset for each in admin.list_group_offsets({group: None})[group].values())
+            except errors.KafkaError:
+                found = seen
+            now = time.monotonic()
+            self.longest = max(self.longest, now - self._since)
+            if found != seen and group == before:
+                self._since = now
+            seen, before = found, group
+        admin.close()
+
+
+@dataclass
+class Month:
+    """A cluster in which things are changed. ``written_from`` says for each generation that has written pages which
+    offset of each partition was the first."""
+
+    cluster: Cluster
+    brokers: LocalCluster
+    pages: Iterator[Page]
+    workers: dict[str, WorkerProcess] = field(default_factory=dict)
+    written_from: dict[str, dict[int, int]] = field(default_factory=lambda: {"": {}})
+    published: list[Page] = field(default_factory=list)
+    crawler: Crawler | None = None
+
+    def spiders(self) -> None:
+        """They publish from now on."""
+        self.crawler = Crawler(self.cluster.options, PREFIX, self._kept(), a_second=PAGES_A_SECOND)
+        self.crawler.__enter__()
+
+    def _kept(self) -> Iterator[Page]:
+        for page in self.pages:
+            self.published.append(page)
+            yield page
+
+    def pause(self) -> None:
+        """Spiders publish nothing; all that came in is committed when this returns."""
+        if self.crawler is not None:
+            self.crawler.stop()
+            self.crawler.__exit__(None, None, None)
+            self.crawler = None
+        self.cluster.wait_until_committed()
+
+    def start(self, name: str) -> WorkerProcess:
+        """A worker of this name, which runs when this returns."""
+        self.workers[name] = self.cluster.start_worker(f"kafka.instance_id={name}")
+        return running(self.workers[name])
+
+    def stop(self, name: str, by: signal.Signals = signal.SIGTERM) -> None:
+        """End a worker."""
+        code = self.workers.pop(name).stop(by)
+        assert code == 0, f"a worker that was told to stop ended with {code}"
+
+    def restart(self) -> None:
+        """All of them, one after the other, with the settings of now."""
+        for name in list(self.workers):
+            self.stop(name)
+            self.start(name)
+
+    def restart_at_once(self, between: Callable[[], None]) -> None:
+        """All of them, with spiders paused, and this done while no worker runs."""
+        self.pause()
+        names = list(self.workers)
+        for name in names:
+            self.stop(name)
+        between()
+        self.spiders()
+        for name in names:
+            self.start(name)
+
+    def command(self, *words: str, more: tuple[str, ...] = ()) -> None:
+        """A command of the worker, with the settings of now; it must end with 0."""
+        overrides = [word for setting in (*self.cluster.overrides, *more) for word in ("--set", setting)]
+        done = subprocess.run([*PROGRAM, *words, *overrides], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{' '.join(words)} ended with {done.returncode}: {done.stderr[-1500:]}"
+
+    def accounts(self) -> tuple[int, int, int]:
+        """How many pages came in, how many of them did not go out, and how many did so more than once."""
+        out: Counter[Source] = Counter()
+        for generation, begins in self.written_from.items():
+            for record in read(self.cluster.bootstrap, topic_name(PREFIX, VERDICTS, generation)):
+                source = Verdict.decode(record.value or b"").source
+                out[source] += source[1] >= begins.get(source[0], 0)
+            for record in read(self.cluster.bootstrap, topic_name(PREFIX, DEAD_LETTERS, generation)):
+                partition, _, offset = dict(record.headers)["dedup-source"].decode().partition(":")
+                out[int(partition), int(offset)] += 1
+        came = {(record.partition, record.offset) for record in read(self.cluster.bootstrap, PREFIX + PAGES)}
+        return len(came), sum(not out[source] for source in came), sum(times > 1 for times in out.values())
+
+
+def nothing(month: Month) -> None:
+    """One worker, and nothing is changed."""
+
+
+def three_workers(month: Month) -> None:
+    """Two more workers."""
+    month.start("b")
+    month.start("c")
+
+
+def two_workers(month: Month) -> None:
+    """One of three leaves for good (SIGUSR1)."""
+    month.stop("c", signal.SIGUSR1)
+
+
+def more_partitions(month: Month) -> None:
+    """16 partitions instead of 8 (`topics create --alter-config`), workers restarted one by one."""
+    month.cluster.change("topics.partitions=16")
+    month.command("topics", "create", "--alter-config")
+    month.restart()
+
+
+def more_shards(month: Month) -> None:
+    """12 shards instead of 8 (`index copy`), spiders paused, all workers restarted."""
+
+    def copy() -> None:
+        month.command("index", "copy", "--to", "shards", "--shards", "12")
+        month.cluster.change("topics.generation=shards", "topics.shards=12")
+        month.written_from["shards"] = {}
+
+    month.restart_at_once(copy)
+
+
+def new_threshold(month: Month) -> None:
+    """Another `near.threshold`, in a generation that has judged all pages beside, and `switch`."""
+    more = ("topics.generation=threshold", "near.threshold=0.6", "output.mode=count")
+    beside = Cluster(
+        month.cluster.bootstrap, PREFIX, month.cluster.folder / "beside", (*month.cluster.overrides, *more), NODES
+    )
+    beside.folder.mkdir()
+    with beside:
+        running(beside.start_worker())
+        month.pause()
+        beside.wait_until_committed()
+        assert beside.stop() == [0]
+        month.spiders()
+
+    def switch() -> None:
+        old = month.cluster.settings.topics.generation
+        month.written_from["threshold"] = month.cluster.consumed()
+        month.command("switch", "--from", old, more=more)
+        month.cluster.change(*more[:2])
+
+    month.restart_at_once(switch)
+
+
+def broker_lost(month: Month) -> None:
+    """kill -9 of one broker of three, which comes back on the same data."""
+    broker = month.brokers.nodes[0]
+    broker.kill()
+    time.sleep(AWAY_SECONDS)
+    broker.start()
+
+
+def moved(month: Month) -> None:
+    """`index export` while workers run, and `index import` in another cluster, which knows the pages then."""
+    folder = month.cluster.folder / "exported"
+    month.command("index", "export", "--out", str(folder))
+    there = month.cluster.folder / "mirror"
+    there.mkdir()
+    names = ("topics.prefix=mirror.", "kafka.group=mirror", "topics.generation=")
+    month.command("index", "import", str(folder), more=names)
+    with Cluster(month.cluster.bootstrap, "mirror.", there, (*month.cluster.overrides, *names), NODES) as mirror:
+        running(mirror.start_worker())
+        mirror.publish(month.published[:200])
+        mirror.wait_until_committed()
+        assert mirror.stop() == [0]
+        again = [Verdict.decode(record.value or b"") for record in read(mirror.bootstrap, "mirror." + VERDICTS)]
+    new = [verdict.url for verdict in again if verdict.verdict == "unique"]
+    assert not new, f"pages that were known are unique in the other cluster: {new[:5]}"
+
+
+def upgrade(month: Month) -> None:
+    """All workers restarted, one after the other, as for another release."""
+    month.restart()
+
+
+STEPS: Final[tuple[Callable[[Month], None], ...]] = (
+    nothing,
+    three_workers,
+    two_workers,
+    more_partitions,
+    more_shards,
+    new_threshold,
+    broker_lost,
+    moved,
+    upgrade,
+)
+"""In this order; each takes its share of the time."""
+HEAD: Final = (
+    "| step | what it is | pages in | lost | twice | longest time without a verdict, s |\n|---|---|---:|---:|---:|---:|"
+)
+
+
+def play(month: Month, seconds: float) -> Iterator[str]:
+    """A line of the table a step.
+
+    Raises:
+        AssertionError: something was refused, a page was lost or went out twice, or a verdict differs.
+    """
+    month.start("a")
+    watch = Watch(month.cluster)
+    watch.start()
+    for step in STEPS:
+        month.spiders()
+        wait_for(lambda: sum(month.cluster.consumed().values()) > 0, "the first pages to be committed")
+        watch.begin()
+        until = time.monotonic() + seconds
+        step(month)
+        time.sleep(max(AWAY_SECONDS, until - time.monotonic()))
+        longest = watch.longest
+        month.pause()
+        came, lost, twice = month.accounts()
+        name = step.__name__.replace("_", " ")
+        yield f"| {name} | {(step.__doc__ or '').strip()} | {came:,} | {lost} | {twice} | {longest:.1f} |"
+        assert (lost, twice) == (0, 0), f"{name}: of {came} pages {lost} were lost and {twice} went out twice"
+    watch.stop()
+    assert month.cluster.stop() == [0] * len(month.workers)
+    found = traces(month.cluster.bootstrap, PREFIX, generation=month.cluster.settings.topics.generation)
+    expected = oracle.verdicts(found.log, parts.near(month.cluster.settings), scheme=found.scheme)
+    differing = sum(
+        (each.verdict, each.order) != (expected[each.source].outcome, expected[each.source].order)
+        for each in found.verdicts
+    )
+    assert found.verdicts
+    assert not differing, f"{differing} verdicts differ from those of the plain program"
+
+
+def main(arguments: list[str]) -> int:
+    """0 if every step went well."""
+    parser = argparse.ArgumentParser(prog="python -m tools.cluster.month", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=60, help="all steps together, waiting for commits left out")
+    parser.add_argument("--seed", type=int, default=0, help="of the pages")
+    parser.add_argument("--out", type=Path, help="put the table into this file, too, between its markers")
+    options = parser.parse_args(arguments)
+    if options.out:
+        around(options.out, "month")  # fails now, not after all steps
+    folder = Path(tempfile.mkdtemp(prefix="month-"))
+    title = f"`python -m tools.cluster.month --minutes {options.minutes:g} --seed {options.seed}`: {machine()}."
+    lines = [title, "", HEAD]
+    problem = None
+    with (
+        LocalCluster(data_dir=folder / "brokers", announce=print) as brokers,
+        Cluster(brokers.bootstrap_servers, PREFIX, folder, SETTINGS, NODES) as cluster,
+    ):
+        month = Month(cluster, brokers, invented(options.seed))
+        try:
+            for line in play(month, options.minutes * 60 / len(STEPS)):
+                print(line, flush=True)
+                lines.append(line)
+        except AssertionError as error:
+            problem = str(error)
+    if problem is None:
+        lines += ["", "All verdicts of the last generation are those of the plain program."]
+    if options.out:
+        before, after = around(options.out, "month")
+        told = [] if problem is None else ["", f"**Violation**: {problem.splitlines()[0][:300]}"]
+        options.out.write_text(before + "\n".join([*lines, *told]) + "\n" + after, encoding="utf-8")
+    if problem is not None:
+        print(f"VIOLATION {problem}\nthe brokers' data and the workers' output are in {folder}", file=sys.stderr)
+        return 1
+    shutil.rmtree(folder)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
