@@ -123,7 +123,9 @@ SETTINGS: Final[Mapping[str, Setting]] = {
         "drops it, `sample` drops as large a share of them as is surely copies. What explored pages [do not "
         "allow](../how-to/learn.md#what-it-does-to-requests) to be dropped is put behind all others, too.",
     ),
-    "DEDUP_FEEDBACK_MIN": Setting(20, whole_number(20, 10**6), "Verdicts below which nothing is decided by them."),
+    "DEDUP_FEEDBACK_MIN": Setting(
+        20, whole_number(20, 10**6), "Verdicts below which nothing is postponed or dropped by them."
+    ),
     "DEDUP_FEEDBACK_EXPLORE": Setting(
         0.05,
         SHARE,
@@ -139,6 +141,11 @@ SETTINGS: Final[Mapping[str, Setting]] = {
         False,
         YES_OR_NO,
         "True makes every request, and only counts what would have become of it; so does `DEDUP_DRY_RUN`.",
+    ),
+    "DEDUP_FEEDBACK_FROM": Setting(
+        None,
+        path("the path of a folder"),
+        "The `JOBDIR` of an earlier crawl, with whose knowledge this one begins where its own `JOBDIR` has none.",
     ),
     "DEDUP_FEEDBACK_SEED": Setting(
         0,

@@ -111,6 +111,7 @@ class PluginSettings:
             budget=told["feedback_budget"],
             seed=told["feedback_seed"],
             is_dry_run=told["feedback_dry_run"] or told["dry_run"],
+            earlier=told["feedback_from"],
         )
         read = cls(
             **{name: told[name] for name in _AS_TOLD},

@@ -101,6 +101,8 @@ STATS: Final[Mapping[str, str]] = {
     UNTOLD: "items that have no field for the verdict, or a captured page that is unknown; they pass without it",
     FEEDBACK + "postponed": "requests put behind all others by `DEDUP_FEEDBACK`, as their template gave only copies; "
     "with `DEDUP_DRY_RUN` and `DEDUP_FEEDBACK_DRY_RUN` here and below those that would have been",
+    FEEDBACK + "waited": "requests put back a step, as several like them had no verdict yet",
+    FEEDBACK + "doubted": "requests put behind others, as the first few like them were copies",
     FEEDBACK + "dropped": "requests dropped for it",
     FEEDBACK + "explored": "requests made in spite of it",
     FEEDBACK + "over_budget": "requests dropped by `DEDUP_FEEDBACK_BUDGET`",

@@ -7,8 +7,10 @@ A downloader middleware does it. It meets a request when Scrapy takes it out of 
 - with all verdicts that have come while it waited in the queue;
 - with the way back open: a request that is returned goes into the queue again, with whatever priority it has.
 
-A postponed request passes when it comes the second time: nothing better waits then. Where copies are dropped it may be
-dropped then, as far as explored pages allow it.
+Each request is put back once at most for each of the three reasons, the weaker ones first: it *waits* while nothing is
+known of those like it, it is *doubted* while little is known, it is *postponed* by what is known. What was postponed
+passes when it comes again: nothing better waits then. Where copies are dropped it may be dropped then, as far as
+explored pages allow it.
 """
 
 from __future__ import annotations
@@ -30,10 +32,14 @@ KEEP_KEY: Final = "dedup_keep"
 MARK_KEY: Final = "dedup_feedback"
 """In ``request.meta``: what was decided, for which URL, and whether the request was to be filtered. The URL, since
 spiders hand ``response.meta`` on to other requests."""
-BEHIND: Final = 1_000_000
-"""By how much the priority of a postponed request is lower: more than any crawl's own priorities differ."""
+BEHIND: Final = {
+    RequestDecision.WAITED: 1,
+    RequestDecision.DOUBTED: 1_000_000,
+    RequestDecision.POSTPONED: 2_000_000,
+}
+"""By how much the priority of a request is lower that waits: by one, as much as Scrapy's ``DEPTH_PRIORITY`` gives to
+one more link on the way; by more than any crawl's own priorities differ."""
 _MADE: Final = "made"
-_POSTPONED: Final = "postponed"
 
 
 class FeedbackMiddleware(Component):
@@ -66,20 +72,19 @@ class FeedbackMiddleware(Component):
         if state == _MADE:  # it is tried again
             return None
         memory = self._learning.memory
-        if request.meta.get(KEEP_KEY):
-            decision = RequestDecision.LET_GO
-        else:
-            decision = memory.decide(request.url, was_postponed=state == _POSTPONED)
-            if state == _POSTPONED:
-                request.dont_filter = dont_filter
+        was = next((waits for waits in BEHIND if waits.value == state), None)
+        if was is not None:
+            request.dont_filter = dont_filter
+        decision = RequestDecision.LET_GO if request.meta.get(KEEP_KEY) else memory.decide(request.url, was)
         if decision is not RequestDecision.LET_GO:
             self._delivery.log.count(stats.FEEDBACK + decision.value)
         is_let_go = decision in (RequestDecision.LET_GO, RequestDecision.EXPLORED)
         if not is_let_go and self._learning.policy.is_dry_run:
             self._delivery.log.say(logging.DEBUG, f"DEDUP_FEEDBACK: would have {decision.value} {request}")
-        elif decision is RequestDecision.POSTPONED:
-            later = request.replace(priority=request.priority - BEHIND, dont_filter=True)
-            later.meta[MARK_KEY] = [_POSTPONED, request.url, request.dont_filter]
+        elif decision in BEHIND:
+            lower = BEHIND[decision] - (0 if was is None else BEHIND[was])
+            later = request.replace(priority=request.priority - lower, dont_filter=True)
+            later.meta[MARK_KEY] = [decision.value, request.url, request.dont_filter]
             return later
         elif not is_let_go:
             raise IgnoreRequest(f"dropped by DEDUP_FEEDBACK ({decision.value})")

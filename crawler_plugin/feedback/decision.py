@@ -29,12 +29,18 @@ class FeedbackPolicy:
     budget: int = 0
     seed: int = 0
     is_dry_run: bool = False
+    earlier: str | None = None
+    """The ``JOBDIR`` of a crawl that knows already."""
 
 
 class RequestDecision(Enum):
     """What becomes of a request. One whose template has had its budget is dropped, whatever the action."""
 
     LET_GO = "let_go"
+    WAITED = "waited"
+    """It goes back one step, once: others like it have no verdict yet."""
+    DOUBTED = "doubted"
+    """It goes behind all others but the postponed ones, once: the first few like it were copies."""
     EXPLORED = "explored"
     POSTPONED = "postponed"
     DROPPED = "dropped"

@@ -27,6 +27,10 @@ page are needed to come below it: some 16 % are possible then."""
 Z: Final = 1.96
 """Of the 95 % interval, as is usual."""
 
+FIRST: Final = 4
+"""Pages of a group that are tried before others of it wait, and verdicts after which it is doubted. Fewer, and pages go
+behind that look like copies by chance; more, and each trap costs as many at its beginning."""
+
 
 @dataclass(slots=True)
 class GroupCounts:
@@ -44,6 +48,18 @@ class GroupCounts:
     def weight(self) -> float:
         """Of all its verdicts."""
         return self.new + self.copies
+
+    def is_doubted(self, least: int) -> bool:
+        """Whether hardly any of its pages was new, of too few to say that it gives only copies."""
+        return FIRST <= self.verdicts < least and self.new <= LOW * self.weight
+
+    def is_tried(self, *, hears_all: bool) -> bool:
+        """Whether enough of its requests have no verdict yet, the more the more of its pages were new.
+
+        ``hears_all``: whether all its verdicts are counted here, as they are not in a wider group.
+        """
+        unheard = self.fetched - self.verdicts
+        return unheard >= FIRST * (1 + self.found) if hears_all else self.verdicts < FIRST <= unheard
 
     def count(self, *, is_new: bool) -> None:
         """A verdict has come."""

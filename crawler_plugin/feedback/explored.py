@@ -13,7 +13,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from crawler_plugin.wire.urls import canonical_url
+from crawler_plugin.feedback.variations import spelt
 
 MOST_AHEAD: Final = 100
 """Requests that are dropped at most from one explored page to the next, however few are explored."""
@@ -50,13 +50,13 @@ class ExploredPages:
         """A request is made in spite of what is known of the group."""
         self._number += 1
         known = self._groups.setdefault(group, _Group())
-        self._asked[_spelt(url)] = _Asked(self._number, group, known.dropped)
+        self._asked[spelt(url)] = _Asked(self._number, group, known.dropped)
         if len(self._asked) > MOST_ASKED:
             self._asked.popitem(last=False)
 
     def learn(self, url: str, *, is_copy: bool) -> None:
         """A page has its verdict, an explored one or another."""
-        asked = self._asked.pop(_spelt(url), None) if self._asked else None
+        asked = self._asked.pop(spelt(url), None) if self._asked else None
         known = None if asked is None else self._groups.get(asked.group)
         if asked is None or known is None:
             return
@@ -78,11 +78,3 @@ class ExploredPages:
     def forget(self, group: str) -> None:
         """Nothing is known of the group any more."""
         self._groups.pop(group, None)
-
-
-def _spelt(url: str) -> str:
-    """As verdicts spell it."""
-    try:
-        return canonical_url(url)
-    except ValueError:
-        return url

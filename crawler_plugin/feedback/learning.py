@@ -10,8 +10,9 @@ from typing import Final
 from crawler_plugin import stats
 from crawler_plugin.crawl_log import CrawlLog
 from crawler_plugin.feedback.decision import FeedbackPolicy, RequestDecision
-from crawler_plugin.feedback.state_file import FILE, read_groups, write_groups
+from crawler_plugin.feedback.state_file import FILE, Known, read_known, write_known
 from crawler_plugin.feedback.template_memory import TemplateMemory
+from crawler_plugin.waiting_items import Told, learned_as
 
 TOLD_GROUPS: Final = 20
 """Of which log and stats tell what became of their requests."""
@@ -29,21 +30,36 @@ class Learning:
 
     def open(self) -> None:
         """Take up what an earlier run of the crawl has learned."""
-        if self._path is None:
-            return
+        earlier = None if self.policy.earlier is None else Path(self.policy.earlier) / FILE
+        known = None if self._path is None else self._read(self._path)
+        if known is None and earlier is not None:
+            known = self._read(earlier)
+            if known is None:
+                self._log.say(
+                    logging.WARNING,
+                    f"DEDUP_FEEDBACK_FROM: {earlier.absolute()} tells nothing, so the crawl begins without knowledge. "
+                    "Name the JOBDIR of a crawl that has ended, with DEDUP_FEEDBACK on",
+                )
+            else:
+                known = known.of_an_earlier_crawl
+        if known is not None:
+            self.memory = TemplateMemory(self.policy, *known)
+
+    def _read(self, path: Path) -> Known | None:
         try:
-            self.memory = TemplateMemory(self.policy, read_groups(self._path))
+            return read_known(path)
         except (OSError, ValueError) as error:
             self._log.say(
                 logging.WARNING,
-                f"{self._path.absolute()} cannot be used ({error}): the crawl learns anew which templates give copies. "
-                "The file is written again when the crawl ends",
+                f"{path.absolute()} cannot be used ({error}): the crawl learns anew which templates give copies. "
+                "The JOBDIR's file is written again when the crawl ends",
             )
+            return None
 
-    def learn(self, url: str, verdict: str) -> None:
+    def learn(self, url: str, told: Told) -> None:
         """The page has its verdict. Whatever goes wrong costs what would be learned of it, and nothing else."""
         try:
-            self.memory.learn(url, verdict)
+            self.memory.learn(url, learned_as(told), None if told["suspect"] else told["duplicate_of"])
         except Exception as error:
             self.failed(error)
 
@@ -62,7 +78,7 @@ class Learning:
         """Keep it for the next run, and say what became of requests."""
         if self._path is not None:
             try:
-                write_groups(self._path, self.memory)
+                write_known(self._path, self.memory, self.memory.variations)
             except OSError as error:
                 self._log.say(
                     logging.WARNING,

@@ -1,23 +1,39 @@
-"""What a crawl knows of its groups, in a file of its ``JOBDIR``. It is advice: a crawl that loses it learns anew."""
+"""What a crawl knows of its groups and of variations, in a file of its ``JOBDIR``.
+
+It is advice: a crawl that loses it learns anew.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import astuple
+from collections.abc import Iterable, Mapping
+from dataclasses import astuple, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from crawler_plugin.feedback.evidence import GroupCounts
+from crawler_plugin.feedback.variation_evidence import Kind, KindEvidence, VariationEvidence
 from crawler_plugin.wire.files import replaced
 
 FILE: Final = "dedup.feedback"
-FORM: Final = 1
+FORM: Final = 2
 """Of the file. Raise it when what it holds means something else; files of another form are refused."""
 
 
-def read_groups(path: Path) -> dict[str, GroupCounts]:
-    """What was written there; nothing where there is no file.
+class Known(NamedTuple):
+    """What a crawl knows."""
+
+    groups: Mapping[str, GroupCounts]
+    variations: VariationEvidence
+
+    @property
+    def of_an_earlier_crawl(self) -> Known:
+        """The same for another crawl, which has made no request yet."""
+        return self._replace(groups={name: replace(counts, fetched=0) for name, counts in self.groups.items()})
+
+
+def read_known(path: Path) -> Known | None:
+    """What was written there; None where there is no file.
 
     Raises:
         OSError: it cannot be read.
@@ -26,25 +42,45 @@ def read_groups(path: Path) -> dict[str, GroupCounts]:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        return {}
+        return None
     try:
         told = json.loads(text)
         if told["form"] != FORM:
             raise ValueError(f"form {told['form']!r}, not {FORM}")
-        return {str(group): _counts(*numbers) for group, *numbers in told["groups"]}
+        variations = VariationEvidence()
+        for site, name, *evidence in told["variations"]:
+            variations.put(Kind(str(site), str(name)), _evidence(*evidence))
+        return Known({str(group): _counts(*numbers) for group, *numbers in told["groups"]}, variations)
     except (LookupError, TypeError, RecursionError) as error:
         raise ValueError(f"it is damaged ({type(error).__name__}: {error})") from error
 
 
-def write_groups(path: Path, groups: Iterable[tuple[str, GroupCounts]]) -> None:
+def write_known(path: Path, groups: Iterable[tuple[str, GroupCounts]], variations: VariationEvidence) -> None:
     """Write in place of what was there, whole or not at all.
 
     Raises:
         OSError: it cannot be written.
     """
-    told = {"form": FORM, "groups": [(group, *astuple(counts)) for group, counts in groups]}
+    told = {
+        "form": FORM,
+        "groups": [(group, *astuple(counts)) for group, counts in groups],
+        "variations": [
+            (*kind, seen.same, seen.different, sorted(seen.pages), sorted(seen.values), seen.examples)
+            for kind, seen in variations
+        ],
+    }
     with replaced(path) as beside:
         beside.write_text(json.dumps(told), encoding="utf-8")
+
+
+def _evidence(
+    same: int, different: int, pages: list[str], values: list[str], examples: list[list[str]]
+) -> KindEvidence:
+    are_counts = all(type(number) is int and number >= 0 for number in (same, different))
+    are_texts = all(type(text) is str for text in (*pages, *values))
+    if not (are_counts and are_texts and len(pages) <= same):
+        raise ValueError("it is damaged")
+    return KindEvidence(same, different, set(pages), set(values), [(str(url), str(base)) for url, base in examples])
 
 
 def _counts(new: float, copies: float, verdicts: int, found: int, fetched: int) -> GroupCounts:

@@ -7,25 +7,39 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from crawler_plugin.feedback.decision import FeedbackPolicy, RequestDecision, decide, draw_of
-from crawler_plugin.feedback.evidence import GroupCounts, count_verdict, weigh
+from crawler_plugin.feedback.evidence import Evidence, GroupCounts, count_verdict, weigh
 from crawler_plugin.feedback.explored import ExploredPages
+from crawler_plugin.feedback.same_pages import SamePages
 from crawler_plugin.feedback.url_groups import groups_of
+from crawler_plugin.feedback.variation_evidence import VariationEvidence
+from crawler_plugin.feedback.variations import spelt, variations_of
 
 MOST_GROUPS: Final = 10_000
 """Some 4 MB. Those that were used last stay."""
+
+MOST_LEFT_OUT: Final = 4
+"""Parts of one URL that are left out, one after the other, to find the page that it is a variation of."""
 
 
 class TemplateMemory:
     """Counts by group. Belongs to one thread."""
 
     def __init__(
-        self, policy: FeedbackPolicy, known: Mapping[str, GroupCounts] | None = None, *, most: int = MOST_GROUPS
+        self,
+        policy: FeedbackPolicy,
+        known: Mapping[str, GroupCounts] | None = None,
+        variations: VariationEvidence | None = None,
+        *,
+        most: int = MOST_GROUPS,
     ) -> None:
         self._policy = policy
         self._most = most
         self._groups = OrderedDict(known or {})
         self._decisions: dict[str, Counter[RequestDecision]] = {}
         self._explored = ExploredPages(policy.explore)
+        self._pages = SamePages()
+        self.variations = variations or VariationEvidence()
+        """What is known for good of variations."""
 
     def __iter__(self) -> Iterator[tuple[str, GroupCounts]]:
         """All groups, those that were used last at the end."""
@@ -38,25 +52,36 @@ class TemplateMemory:
         """What is known of it."""
         return self._groups.get(group)
 
-    def learn(self, url: str, verdict: str) -> None:
+    def learn(self, url: str, verdict: str, duplicate_of: str | None = None) -> None:
         """The page has its verdict. One that could not be read says nothing of the next one."""
         self._explored.learn(url, is_copy=verdict == "duplicate")
-        if verdict in ("unique", "refetch", "duplicate"):
-            known = [self._used(group) for group in groups_of(url).all]
-            count_verdict(known, self._policy.least, is_new=verdict != "duplicate")
-            self._forget()
+        if verdict not in ("unique", "refetch", "duplicate"):
+            return
+        self._count(groups_of(url).all, is_new=verdict != "duplicate")
+        if verdict == "unique" or duplicate_of:
+            for compared in self._pages.learn(spelt(url), duplicate_of or spelt(url)):
+                self._count(compared.variation.groups, is_new=not compared.is_same)
+                self.variations.learn(compared)
 
-    def decide(self, url: str, *, was_postponed: bool = False) -> RequestDecision:
-        """What is to become of a request, by the verdicts and the budgets of its groups."""
+    def _count(self, groups: Sequence[str], *, is_new: bool) -> None:
+        count_verdict([self._used(group) for group in groups], self._policy.least, is_new=is_new)
+        self._forget()
+
+    def decide(self, url: str, was: RequestDecision | None = None) -> RequestDecision:
+        """What is to become of a request, by the verdicts and the budgets of its groups, and by what became of it."""
         groups = groups_of(url)
         if self._is_over_budget(groups.own):
             return RequestDecision.OVER_BUDGET
-        evidence = weigh([self._groups.get(group) for group in groups.all], self._policy.least)
-        if evidence is None or not evidence.says_copies:
-            return RequestDecision.LET_GO
-        group = groups.all[evidence.depth]
         draw = draw_of(url, self._policy.seed)
-        may_drop = self._explored.may_drop(group)
+        found, base = self._weighed(groups.all), None
+        if found is None:
+            found, base = self._varied(spelt(url))
+            found = found if self._pages.is_asked(base) else None
+        if found is None:
+            return self._waiting(url, groups.own, draw, was)
+        group, evidence = found
+        may_drop = self._explored.may_drop(group) and (base is None or self._pages.is_seen(base))
+        was_postponed = was is RequestDecision.POSTPONED
         decision = decide(evidence, self._policy, draw, may_drop=may_drop, was_postponed=was_postponed)
         if decision is RequestDecision.DROPPED:
             self._explored.drop(group)
@@ -65,6 +90,42 @@ class TemplateMemory:
         if decision is not RequestDecision.LET_GO:
             self._note(group, decision)
         return decision
+
+    def _weighed(self, groups: Sequence[str]) -> tuple[str, Evidence] | None:
+        """The group that says that the next page is a copy."""
+        evidence = weigh([self._groups.get(group) for group in groups], self._policy.least)
+        return (groups[evidence.depth], evidence) if evidence is not None and evidence.says_copies else None
+
+    def _varied(self, url: str) -> tuple[tuple[str, Evidence] | None, str]:
+        """The kind of variation that says so, if there is one, and the page that it leaves."""
+        found = None
+        for _ in range(MOST_LEFT_OUT):
+            for variation in variations_of(url):
+                known = self._weighed(variation.groups) if variation.wide_group in self._groups else None
+                if known is not None:
+                    found, url = known, variation.base
+                    break
+            else:
+                break
+        return found, url
+
+    def _waiting(self, url: str, own: Sequence[str], draw: float, was: RequestDecision | None) -> RequestDecision:
+        """Whether a request is put behind those of which more is to be hoped, while little is known."""
+        decision = RequestDecision.LET_GO
+        for group in (*own[:1], *self._kinds_of(url)):
+            counts = self._groups.get(group)
+            if counts is None:
+                continue
+            if counts.is_doubted(self._policy.least):
+                if draw >= self._policy.explore and was is not RequestDecision.DOUBTED:
+                    return RequestDecision.DOUBTED
+            elif was is None and counts.is_tried(hears_all=group in own):
+                decision = RequestDecision.WAITED
+        return decision
+
+    def _kinds_of(self, url: str) -> list[str]:
+        """How it varies pages that were asked for."""
+        return [each.wide_group for each in variations_of(spelt(url)) if self._pages.is_asked(each.base)]
 
     def _is_over_budget(self, own: Sequence[str]) -> bool:
         for group in own if self._policy.budget else ():
@@ -76,8 +137,10 @@ class TemplateMemory:
 
     def let_go(self, url: str) -> None:
         """The request is made."""
-        for group in groups_of(url).own:
+        for group in (*groups_of(url).own, *self._kinds_of(url)):
             self._used(group).fetched += 1
+        self._pages.ask(spelt(url))
+        self._pages.ask(self._varied(spelt(url))[1])
         self._forget()
 
     def decisions(self) -> list[tuple[str, GroupCounts, Counter[RequestDecision]]]:

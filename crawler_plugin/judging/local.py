@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import sys
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Final
 
 from scrapy.crawler import Crawler
 from scrapy.utils.defer import maybe_deferred_to_future
@@ -22,10 +23,14 @@ from crawler_plugin.record import PageRecord
 from crawler_plugin.refusal import closed_at_once
 from crawler_plugin.running import Call, event_loop, outcome
 from crawler_plugin.settings import PluginSettings
-from crawler_plugin.waiting_items import TOLD, ComingVerdict, learned_as
+from crawler_plugin.waiting_items import TOLD, ComingVerdict
 from crawler_plugin.wire.errors import Stop
 from crawler_plugin.wire.judge_pipe import PageJudged
 from crawler_plugin.wire.outcomes import Verdict
+
+MOST_AHEAD: Final = 32
+"""Pages without a verdict with which a crawl that learns goes on. More, and what it fetches while the judging process
+loads its words is fetched without knowledge; fewer, and it waits for verdicts that are on their way."""
 
 
 class LocalDelivery(Delivery):
@@ -37,6 +42,7 @@ class LocalDelivery(Delivery):
         self._judge: JudgeProcess | None = None
         self._call: Call | None = None
         self._under_way = 0
+        self._unjudged = 0
         self._held_back: list[Deferred[None]] = []
 
     async def open(self) -> None:
@@ -81,13 +87,14 @@ class LocalDelivery(Delivery):
         call, coming = self._call, ComingVerdict()
         assert call is not None
         self._under_way += fitting.size + PAGE_COST
+        self._unjudged += 1
         verdict = self._judge.submit(fitting)
         verdict.add_done_callback(lambda future: call(lambda: self._hear(fitting, coming, future)))
         return coming
 
     async def room(self) -> None:
-        """Wait while ``DEDUP_BUFFER_BYTES`` of pages have no verdict yet."""
-        while self._under_way > self._settings.buffer_bytes:
+        """Wait while ``DEDUP_BUFFER_BYTES`` of pages have no verdict yet, or too many for a crawl that learns."""
+        while self._is_full():
             turn: Deferred[None] = Deferred()
             self._held_back.append(turn)
             await maybe_deferred_to_future(turn)
@@ -95,9 +102,14 @@ class LocalDelivery(Delivery):
     def gauges(self) -> None:
         """Nothing waits for Kafka."""
 
+    def _is_full(self) -> bool:
+        is_ahead = self.learning is not None and self._unjudged >= MOST_AHEAD
+        return is_ahead or self._under_way > self._settings.buffer_bytes
+
     def _hear(self, page: PageRecord, coming: ComingVerdict, future: Future[PageJudged]) -> None:
         self._under_way -= page.size + PAGE_COST
-        if self._under_way <= self._settings.buffer_bytes:
+        self._unjudged -= 1
+        if not self._is_full():
             held_back, self._held_back = self._held_back, []
             for turn in held_back:
                 if not turn.called:  # it is where its waiter was cancelled
@@ -111,7 +123,7 @@ class LocalDelivery(Delivery):
         told = {name: getattr(judged, name) for name in TOLD}
         self._says.judged(page, told, f"{judged.reason}: {judged.detail}")
         if self.learning is not None:
-            self.learning.learn(page.url, learned_as(told))
+            self.learning.learn(page.url, told)
         self.tell_listeners(
             Verdict(url=page.url, spider=self.origin.spider, job=self.origin.job, detail=judged.detail, **told), coming
         )

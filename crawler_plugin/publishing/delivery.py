@@ -50,7 +50,7 @@ from crawler_plugin.spool.numbered import Opened, open_numbered
 from crawler_plugin.spool.records import Destination
 from crawler_plugin.spool.spool_log import say_opened, say_stored
 from crawler_plugin.spool.storage import Storage
-from crawler_plugin.waiting_items import SPOOLED, TOLD, ComingVerdict, Told, count_told, learned_as
+from crawler_plugin.waiting_items import SPOOLED, TOLD, ComingVerdict, Told, count_told
 from crawler_plugin.wire.errors import Stop, Unavailable, UsageError
 
 GRACE_S: Final = 2.0
@@ -201,7 +201,7 @@ class KafkaDelivery(Delivery):
     def _listen(self, heard: HeardVerdict) -> None:
         verdict = heard.verdict
         if self.learning is not None and verdict.verdict != "dead":
-            self.learning.learn(verdict.url, learned_as(verdict.row(TOLD)))
+            self.learning.learn(verdict.url, verdict.row(TOLD))
         self.tell_listeners(verdict, heard.coming)
 
     def _begin(self, call: Call, spool: Spool | None) -> None:

@@ -73,7 +73,9 @@ class PortalSite(LinkedSite):
                 links = [_article(section, number) for number in numbers]
                 if numbers.stop < self.articles:
                     links.append(_list(section, page + 1))
-                return Shown(f"list {section} {page}", None if told else "/topics/{}/", tuple(links)) if numbers else None
+                return (
+                    Shown(f"list {section} {page}", None if told else "/topics/{}/", tuple(links)) if numbers else None
+                )
             case ["topics", section, article] if section in SECTIONS:
                 number = int(article.removeprefix("article-").removesuffix(".html"))
                 links = [_article(section, (number + step) % self.articles) for step in (1, 7)]
@@ -84,8 +86,10 @@ class PortalSite(LinkedSite):
         """Links into the traps."""
         doors = [_day_path(FIRST_DAY + timedelta(days=chance.randrange(3000))) for _ in range(4)]
         doors.append(f"{path}?sid={session_of(f'{self.seed} {path} {query}')}")
-        for source in chance.sample(SOURCES, 2):
-            doors.append(f"{path}?utm_source={source}&utm_medium=link&utm_campaign=c{chance.randrange(99)}")
+        doors += [
+            f"{path}?utm_source={source}&utm_medium=link&utm_campaign=c{chance.randrange(99)}"
+            for source in chance.sample(SOURCES, 2)
+        ]
         if path.endswith(".html"):
             return [*doors, *(f"{path}/{view}" for view in VIEWS), MOBILE + path]
         if path != "/":

@@ -15,13 +15,15 @@ from scrapy.utils.test import get_crawler
 from crawler_plugin import FeedbackMiddleware
 from crawler_plugin.components.feedback import BEHIND, MARK_KEY
 from crawler_plugin.feedback import template_memory
-from crawler_plugin.feedback.state_file import FILE, read_groups
+from crawler_plugin.feedback.decision import RequestDecision
+from crawler_plugin.feedback.state_file import FILE, Known, read_known
 from crawler_plugin.feedback.url_groups import UrlGroups
 from tests.cluster.cluster import Cluster
 from tests.crawler_plugin.crawling import to_kafka
 from tools.crawls.trap_crawl import crawl_traps
 from tools.crawls.trap_site import TrapSite
 
+LAST = BEHIND[RequestDecision.POSTPONED]
 TRAP = "https://a.example/calendar/{}"
 NEWS = "https://a.example/news/{}"
 
@@ -46,10 +48,38 @@ def test_a_postponed_request_comes_back_behind_all_others_and_passes_then() -> N
     request = Request(TRAP.format(99), priority=3, meta={"depth": 2}, cb_kwargs={"a": 1})
     later = made.process_request(request)
     assert later is not None
-    assert (later.priority, later.dont_filter, later.meta["depth"], later.cb_kwargs) == (3 - BEHIND, True, 2, {"a": 1})
+    assert (later.priority, later.dont_filter, later.meta["depth"], later.cb_kwargs) == (3 - LAST, True, 2, {"a": 1})
     assert made.process_request(later) is None
     assert later.dont_filter is False, "what a redirect leads to is filtered as ever"
     assert counted(made) == {"postponed": 1}
+
+
+def test_a_request_waits_doubted_and_postponed_once_each_as_more_becomes_known_and_then_passes() -> None:
+    made = middleware()
+    for number in range(4):
+        assert made.process_request(Request(NEWS.format(number))) is None
+    first = made.process_request(Request(NEWS.format(4)))
+    assert first is not None and first.priority == -1
+    for number in range(4):
+        made._learning.memory.learn(NEWS.format(number), "duplicate")
+    second = made.process_request(first)
+    assert second is not None and second.priority == -BEHIND[RequestDecision.DOUBTED]
+    for number in range(20):
+        made._learning.memory.learn(NEWS.format(number), "duplicate")
+    third = made.process_request(second)
+    assert third is not None and third.priority == -LAST
+    assert made.process_request(third) is None
+    assert counted(made) == {"waited": 1, "doubted": 1, "postponed": 1}
+
+
+def test_a_request_that_waited_for_nothing_is_made_when_it_comes_again() -> None:
+    made = middleware()
+    for number in range(4):
+        assert made.process_request(Request(NEWS.format(number))) is None
+    waited = made.process_request(Request(NEWS.format(4)))
+    assert waited is not None
+    assert made.process_request(waited) is None
+    assert waited.dont_filter is False
 
 
 def test_a_request_of_a_template_that_is_not_known_goes_its_way() -> None:
@@ -68,7 +98,7 @@ def test_what_fails_on_a_url_costs_neither_the_request_nor_the_verdict_and_is_sa
 
     monkeypatch.setattr(template_memory, "groups_of", fails)
     assert made.process_request(Request(TRAP.format(99))) is None
-    made._learning.learn(TRAP.format(98), "duplicate")
+    made._learning.learn(TRAP.format(98), {"verdict": "duplicate", "suspect": False, "duplicate_of": TRAP.format(1)})
     assert counted(made) == {"dedup/feedback_errors": 2}
     assert sum("DEDUP_FEEDBACK failed" in record.getMessage() for record in caplog.records) == 1
 
@@ -153,13 +183,19 @@ def test_a_crawl_that_learns_sees_more_within_a_budget_leaves_traps_by_itself_an
     assert first.ended.dedup["feedback/dropped"] > 100
     assert first.ended.dedup["feedback_by/127.0.0.1/shop?…"] > 20
     assert "DEDUP_FEEDBACK: 127.0.0.1/shop?…: requests " in first.ended.log.partition("Closing spider")[2]
-    known = read_groups(tmp_path / "job" / FILE)
+    known = _read(tmp_path / "job" / FILE)
     rest = crawl_traps(tmp_path, site, **told)
     assert rest.ended.stats["finish_reason"] == "finished", "without feedback it has no end"
-    after = read_groups(tmp_path / "job" / FILE)
-    assert all(after[group].verdicts >= counts.verdicts for group, counts in known.items())
+    after = _read(tmp_path / "job" / FILE)
+    assert all(after.groups[group].verdicts >= counts.verdicts for group, counts in known.groups.items())
     both = rest._replace(asked=first.asked + rest.asked)
     assert not any(both.lost().values())
+
+
+def _read(path: Path) -> Known:
+    known = read_known(path)
+    assert known is not None
+    return known
 
 
 @pytest.mark.long

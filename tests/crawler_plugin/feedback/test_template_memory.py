@@ -80,6 +80,86 @@ def test_one_trap_alone_says_nothing_of_the_rest_of_its_host() -> None:
         assert known.decide(SITE + path) is RequestDecision.LET_GO
 
 
+def fetch(known: TemplateMemory, path: str, same_as: str | None = None) -> None:
+    """It is asked for and judged."""
+    known.let_go(SITE + path)
+    known.learn(SITE + path, "duplicate" if same_as else "unique", SITE + same_as if same_as else None)
+
+
+@pytest.mark.parametrize("variation", ["{}?sid=9f8e7d6c{}", "{}?utm_medium=b&utm_source=c{}", "/print{}", "{}/print"])
+def test_what_varies_pages_in_one_section_varies_them_in_another_and_only_where_the_page_was_asked_for(
+    variation: str,
+) -> None:
+    """Whichever of the two was fetched first, and however many other pages of the template were new."""
+    known = memory()
+    for section in "abcde":
+        for number in range(5):
+            page = f"/{section}/{number}"
+            both = [page, variation.format(page, number)]
+            for place, path in enumerate(both if number % 2 else both[::-1]):
+                fetch(known, path, both[number % 2 == 0] if place else None)
+    known.let_go(f"{SITE}/z/1")
+    assert known.decide(SITE + variation.format("/z/1", 8)) is RequestDecision.POSTPONED
+    assert known.decide(SITE + variation.format("/z/2", 8)) is RequestDecision.LET_GO
+    known.let_go(SITE + variation.format("/z/2", 8))
+    assert known.decide(f"{SITE}/z/2") is RequestDecision.LET_GO, "the page itself is made in any case"
+
+
+def test_several_variations_of_one_page_are_left_out_one_after_the_other() -> None:
+    known = memory()
+    for letter in "abcdefghijklmnopqrstuvwxy":
+        for page, variation in ((f"/{letter}a/", "?sid=1"), (f"/{letter}b/", "?sort=up")):
+            fetch(known, page)
+            fetch(known, page + variation, page)
+    known.let_go(f"{SITE}/c/")
+    assert known.decide(f"{SITE}/c/?page=2&sid=7&sort=down") is RequestDecision.LET_GO
+    known.let_go(f"{SITE}/c/?page=2&sid=7&sort=down")
+    assert known.decide(f"{SITE}/c/?page=2&sid=8&sort=up") is RequestDecision.POSTPONED
+    assert known.decide(f"{SITE}/c/?page=3&sid=8&sort=up") is RequestDecision.LET_GO
+
+
+def test_a_variation_is_dropped_only_where_its_page_has_a_verdict() -> None:
+    known = memory(action="drop")
+    for number in range(60):
+        both = [f"/a/{number}", f"/a/{number}?sid=1"]
+        fetch(known, both[number % 2])
+        fetch(known, both[1 - number % 2], both[number % 2])
+    known.let_go(f"{SITE}/a/77")
+    assert known.decide(f"{SITE}/a/77?sid=3") is RequestDecision.POSTPONED
+    assert known.decide(f"{SITE}/a/77?sid=3", RequestDecision.POSTPONED) is RequestDecision.LET_GO
+    known.learn(f"{SITE}/a/77?sid=3", "duplicate", f"{SITE}/a/1")  # explored: from now on some may be dropped
+    assert known.decide(f"{SITE}/a/1?sid=4") is RequestDecision.DROPPED
+    known.let_go(f"{SITE}/a/78")
+    assert known.decide(f"{SITE}/a/78?sid=4") is RequestDecision.POSTPONED, "that page may have failed"
+
+
+def test_of_a_parameter_that_leads_to_other_pages_on_one_template_this_goes_by_its_own() -> None:
+    known = memory()
+    for number in range(40):
+        fetch(known, f"/a{'bcdefg'[number % 6]}/{number}")
+        fetch(known, f"/a{'bcdefg'[number % 6]}/{number}?order=1", f"/a{'bcdefg'[number % 6]}/{number}")
+        fetch(known, f"/found/{number}")
+        fetch(known, f"/found/{number}?order=1")
+    known.let_go(f"{SITE}/ab/99")
+    known.let_go(f"{SITE}/found/99")
+    assert known.decide(f"{SITE}/ab/99?order=2") is RequestDecision.DOUBTED
+    assert known.decide(f"{SITE}/found/99?order=2") is RequestDecision.LET_GO
+
+
+def test_while_little_is_known_requests_are_put_back_once_for_each_reason() -> None:
+    known = memory()
+    for number in range(4):
+        assert known.decide(f"{SITE}/news/{number}") is RequestDecision.LET_GO
+        known.let_go(f"{SITE}/news/{number}")
+    assert known.decide(f"{SITE}/news/5") is RequestDecision.WAITED
+    assert known.decide(f"{SITE}/news/5", RequestDecision.WAITED) is RequestDecision.LET_GO
+    learn(known, numbered("/news/", 4), "duplicate")
+    assert known.decide(f"{SITE}/news/5", RequestDecision.WAITED) is RequestDecision.DOUBTED
+    assert known.decide(f"{SITE}/news/5", RequestDecision.DOUBTED) is RequestDecision.LET_GO
+    learn(known, numbered("/news/", 2, first=4), "unique")
+    assert known.decide(f"{SITE}/news/6") is RequestDecision.LET_GO
+
+
 def test_new_content_in_what_is_explored_brings_a_template_back() -> None:
     known = memory()
     learn(known, numbered("/calendar/", 500), "duplicate")
@@ -97,7 +177,7 @@ def test_a_budget_is_that_of_a_template_and_of_all_combinations_at_a_path() -> N
         assert known.decide(SITE + path) is RequestDecision.LET_GO
         known.let_go(SITE + path)
     assert known.decide(f"{SITE}/calendar/4") is RequestDecision.OVER_BUDGET
-    assert known.decide(f"{SITE}/shop?d=1&e=2", was_postponed=True) is RequestDecision.OVER_BUDGET
+    assert known.decide(f"{SITE}/shop?d=1&e=2", RequestDecision.POSTPONED) is RequestDecision.OVER_BUDGET
     assert known.decide(f"{SITE}/shop?page=3") is RequestDecision.LET_GO
     assert known.decide(f"{SITE}/other/4") is RequestDecision.LET_GO
 

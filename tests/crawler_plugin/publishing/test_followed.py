@@ -19,7 +19,7 @@ from kafka import KafkaProducer
 from kafka.consumer.fetcher import ConsumerRecord
 from msgspec.structs import replace
 
-from crawler_plugin.feedback.state_file import FILE, read_groups
+from crawler_plugin.feedback.state_file import FILE, read_known
 from crawler_plugin.publishing.followed import MOST_EARLY, FollowedVerdicts, HeardVerdict
 from crawler_plugin.record import Origin
 from crawler_plugin.waiting_items import ComingVerdict, Told
@@ -138,9 +138,10 @@ def test_feeds_of_two_crawls_at_once_hold_what_verdicts_keep_though_the_worker_i
         assert ended[0].dedup["verdict/duplicate"] + len(found) == 25
 
         # What the crawls have learned are the verdicts on their own pages, and no others.
-        learned = read_groups(folders["one"] / "job" / FILE)
+        learned = read_known(folders["one"] / "job" / FILE)
+        assert learned is not None
         of_copies = [told for url, (told,) in of_items.items() if "/copy/" in url]
-        counts = learned["127.0.0.1/copy/{number}"]
+        counts = learned.groups["127.0.0.1/copy/{number}"]
         assert (counts.verdicts, counts.found) == (12, sum(told in KEPT for told in of_copies))
 
         # Captured responses: two items of each page's first fetch, one of its second. The start page is a page, too.
