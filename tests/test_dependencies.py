@@ -33,6 +33,7 @@ OTHER_EXTRAS: Final = {
     "records.py": {"scan"},
     "results": {"scan"},
     "scan": {"scan"},
+    "serve": {"serve"},
 }
 """Rooms of ``worker`` that may need an extra of their own besides, and say so where it is missing."""
 OF_MSK: Final = ROOT / "crawler_plugin" / "wire" / "kafka_client" / "msk.py"

@@ -49,6 +49,7 @@ def test_classes_that_are_imported_or_private_are_not_counted(tmp_path: Path) ->
         "observe",
         "local",
         "scan",
+        "serve",
         "results/groups",
         "results/jobs",
         "results/report",

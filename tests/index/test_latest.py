@@ -83,6 +83,12 @@ def test_the_latest_of_a_url_is_its_definition(
             shard = new()
             shard.load(kept)
         assert latest(shard, asked, expired_up_to) == latest_by_definition(model, asked, expired_up_to)
+        for url in URLS:
+            of_url = [entry for entry in model if entry.url == url and entry.order[0] > expired_up_to]
+            slot = shard.latest_with(url, expired_up_to)
+            assert (None if slot < 0 else shard.survivor(slot)) == (
+                (of_url[-1].fingerprint, of_url[-1].tokens, of_url[-1].fetched) if of_url else None
+            )
 
 
 @every_engine
@@ -94,6 +100,9 @@ def test_another_url_of_the_same_hash_is_no_earlier_text(engine: Engine | None) 
     for url, wanted in (("a", 0), ("b", 2), ("c", 3), ("d", None)):
         found = shard.latest_of([url].__getitem__, np.full(1, 7, np.uint64), asking(rows[:1]))
         assert [found.order(query)[0] for query in found.hits()] == ([] if wanted is None else [wanted])
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr("worker.index.shard.hash_bytes", lambda content: 7)
+            assert shard.latest_with(url) == (-1 if wanted is None else wanted)
 
 
 @every_engine

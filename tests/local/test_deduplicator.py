@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import shutil
 import subprocess
 import sys
 import threading
@@ -65,6 +66,20 @@ def test_to_look_up_says_what_would_be_judged_and_leaves_no_trace(in_memory: Ded
     judged = in_memory.judge("http://a.example/", text=TEXT)
     assert judged == asked[0]
     assert in_memory.look_up("http://b.example/", text=TEXT) == in_memory.judge("http://b.example/", text=TEXT)
+
+
+def test_what_is_kept_of_a_url_is_that_of_its_latest_page_that_survived(in_memory: Deduplicator) -> None:
+    assert in_memory.seen("http://a.example/") is None
+    in_memory.judge("http://a.example/", text=TEXT)
+    later = in_memory.judge("http://a.example", text="another text, of which no word was there before", fetched=7)
+    in_memory.judge("http://b.example/", text=TEXT)
+    found = in_memory.seen("HTTP://A.example:80/#x")
+    assert found is not None
+    assert (found.url, found.verdict, found.fetched) == ("http://a.example/", "unique", 7)
+    assert (found.fingerprint, found.tokens) == (later.fingerprint, later.tokens)
+    assert in_memory.seen("http://b.example/") is None, "a duplicate is not kept"
+    with pytest.raises(ValueError, match="give an absolute one"):
+        in_memory.seen("b")
 
 
 def test_a_page_that_cannot_be_read_is_dead_and_raises_nothing(in_memory: Deduplicator) -> None:
@@ -217,6 +232,18 @@ def test_all_pages_come_in_order_with_the_verdicts_that_they_get_one_by_one() ->
     with Deduplicator(config=settings(), clock=lambda: 1e9) as local:
         one_by_one = [local.judge(page.url, page.body, **about(page)) for page in pages]
     assert [verdict for _, verdict in together] == one_by_one
+
+
+@pytest.mark.parametrize("days", [None, 1.0])
+def test_a_durable_verdict_comes_out_once_a_crash_would_leave_its_page(tmp_path: Path, days: float | None) -> None:
+    given = [FetchedPage(f"http://a.example/{n % 7}", text=TEXT, fetched=n) for n in range(9)]
+    near = {"near": {"ttl_days": days}} if days else {}
+    with Deduplicator(tmp_path / "open", settings(**near)) as local:
+        for number, _ in enumerate(local.judge_found(given, durable=True)):
+            shutil.copytree(tmp_path / "open", tmp_path / str(number))
+    for number in range(len(given)):
+        with Deduplicator(tmp_path / str(number), settings(**near)) as left:
+            assert left.judged > number
 
 
 def test_verdicts_come_while_pages_still_do(in_memory: Deduplicator) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -118,6 +119,26 @@ def test_a_state_of_many_small_blocks_is_rewritten_when_it_is_opened(tmp_path: P
     assert found == expected(CRAWL)[80:]
     with Deduplicator(tmp_path, SETTINGS) as local:
         assert local.judged == len(CRAWL)
+
+
+def test_a_state_of_many_small_blocks_is_rewritten_while_it_is_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever copy of the file a crash would leave holds all pages whose verdicts were returned."""
+    monkeypatch.setattr("worker.local.deduplicator._MANY", 70)
+    file = tmp_path / "index.blocks"
+    found, sizes = [], []
+    with Deduplicator(tmp_path, SETTINGS) as local:
+        for number, page in enumerate(CRAWL):
+            found.append(judge(local, page, durable=True))
+            sizes.append(file.stat().st_size)
+            if number in (69, 70, 71, len(CRAWL) - 1):
+                shutil.copytree(tmp_path, tmp_path / "copies" / str(number), ignore=shutil.ignore_patterns("copies"))
+    assert found == expected(CRAWL)
+    assert sizes[71] < sizes[69] / 2
+    for copy in (tmp_path / "copies").iterdir():
+        with Deduplicator(copy, SETTINGS) as local:
+            assert local.judged == int(copy.name) + 1
 
 
 def test_a_state_of_other_settings_is_refused_and_can_be_opened_with_its_own(tmp_path: Path) -> None:

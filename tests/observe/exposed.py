@@ -7,7 +7,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as read_text
 
 from worker.observe.catalogue import CATALOGUE
-from worker.observe.metrics import Info, Metrics
+from worker.observe.metrics import Info, Metrics, ServedMetrics
 
 OPENMETRICS = "application/openmetrics-text;version=1.0.0"
 INFO = Info(
@@ -22,7 +22,7 @@ INFO = Info(
 )
 
 
-def families(metrics: Metrics, accept: str = "") -> dict[str, Family]:
+def families(metrics: Metrics | ServedMetrics, accept: str = "") -> dict[str, Family]:
     """By name, as Prometheus knows it: of a counter with ``_total``."""
     body, content_type = metrics.exposition(accept)
     read = read_openmetrics if content_type.startswith("application/openmetrics-text") else read_text
@@ -31,7 +31,7 @@ def families(metrics: Metrics, accept: str = "") -> dict[str, Family]:
     }
 
 
-def series(metrics: Metrics) -> dict[str, float]:
+def series(metrics: Metrics | ServedMetrics) -> dict[str, float]:
     """Every sample by its name and label values in the order of the catalogue: ``dedup_pages_total unique zh``."""
     order = {metric.name: metric.labels for metric in CATALOGUE}
     return {

@@ -13,7 +13,7 @@ import pytest
 from crawler_plugin.wire.errors import Unavailable
 from crawler_plugin.wire.http_server import HEAD_BYTES, PORTS_TRIED
 from tests.observe.exposed import INFO, OPENMETRICS
-from worker.observe.health import ALIVE_SECONDS, HEARD_SECONDS, PATHS, Health, HealthServer
+from worker.observe.health import ALIVE_SECONDS, HEARD_SECONDS, PATHS, Health, HealthServer, Liveness
 from worker.observe.metrics import Metrics
 
 LOCAL = "127.0.0.1"
@@ -81,6 +81,15 @@ def ready(health: Health, clock: Clock) -> None:
     health.beat(clock.now)
     health.heard()
     health.report([])
+
+
+def test_what_needs_no_broker_is_ready_without_one(clock: Clock) -> None:
+    liveness = Liveness(clock)
+    assert liveness.not_ready() == ["it has not begun"]
+    liveness.report([])
+    assert liveness.not_ready() == []
+    clock.now += ALIVE_SECONDS + 1
+    assert len(liveness.not_alive()) == len(liveness.not_ready()) == 1
 
 
 def test_a_worker_that_has_not_begun_is_not_ready(server: HealthServer) -> None:

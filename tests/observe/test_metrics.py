@@ -9,10 +9,11 @@ from typing import Any, Literal
 import pytest
 
 from crawler_plugin.wire.messages import Hit
+from crawler_plugin.wire.outcomes import Verdict
 from tests.observe.exposed import INFO, OPENMETRICS, series
 from tests.stream.script import COMMIT, CRASH, FLUSH, REDELIVER, UNACKNOWLEDGED, Event, Page, Stage, claim
 from worker.observe.counters import OTHER
-from worker.observe.metrics import LANGUAGES, REASONS, Metrics
+from worker.observe.metrics import LANGUAGES, REASONS, Metrics, ServedMetrics
 from worker.stream.log import Record
 from worker.stream.watchdog import Watch
 from worker.verdict.decide import Decision
@@ -248,3 +249,24 @@ def test_while_what_is_sent_keeps_failing_the_worker_is_not_ready() -> None:
     watch.failing = []
     metrics.sample(stage.worker, watch)
     assert metrics.health.not_ready() == []
+
+
+def test_a_service_counts_verdicts_as_a_worker_does() -> None:
+    metrics = ServedMetrics()
+    for told in (
+        Verdict(url="http://a/", verdict="unique", reason="first"),
+        Verdict(url="http://b/", verdict="duplicate", language="zh", reason="hamming", distance=2, suspect=True),
+        Verdict(url="http://c/", verdict="dead", reason="bad-url", detail="no URL"),
+    ):
+        metrics.judged(told, 10, 0.2)
+    found = {name: value for name, value in series(metrics).items() if value and not name.endswith("_created")}
+    assert of(found, "dedup_pages_total") == {"unique none": 1, "duplicate zh": 1, "dead none": 1}
+    assert of(found, "dedup_page_bytes_total") == {"unique": 10, "duplicate": 10, "dead": 10}
+    assert of(found, "dedup_duplicates_total") == {"hamming": 1}
+    assert found["dedup_suspect_duplicates_total"] == found["dedup_distance_count"] == 1
+    assert of(found, "dedup_dead_letters_total") == {"bad-url": 1}
+    assert found["dedup_latency_seconds_count"] == 3
+    assert "dedup_ready" not in found
+    metrics.health.report([])
+    assert series(metrics)["dedup_ready"] == 1
+    assert metrics.hosts() == b"{}"

@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "fingerprint": "write records of the pages of files, on any number of machines, for judge",
     "judge": "judge the pages of records, all at once, without reading a page again",
     "write": "write the pages of a scan that stay, in the form in which they came, here or at a URL",
+    "serve": "answer crawlers in any language over HTTP with the verdicts on their pages, without Kafka",
     "demo": "crawl a small site through a real Kafka to verdicts, show the progress, check the sums",
     "broker": "start a real Kafka broker on this machine",
     "topics": "make the topics, check that they are as the settings say, delete some",

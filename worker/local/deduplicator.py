@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, Final, Self, Unpack
 
-from crawler_plugin.wire.errors import Refused
+from crawler_plugin.wire.errors import PageError, Refused
 from crawler_plugin.wire.messages import Block, Claim
 from crawler_plugin.wire.outcomes import NOWHERE, Verdict
 from crawler_plugin.wire.topics import OUTPUT_MARGIN_BYTES
@@ -31,21 +31,27 @@ from worker.local.single_shard import SingleShard
 from worker.local.state_file import StateFile
 from worker.observe.compile_progress import compiling
 from worker.pool.process_pool import PAGES_AHEAD
-from worker.stream.partition.fingerprint_pool import FingerprintPool, PageReaders
+from worker.stream.partition.fingerprint_pool import FingerprintPool, PageReaders, identity
 from worker.stream.shard.memory_limit import OverMemoryLimit
 from worker.verdict.claims import Claims
-from worker.verdict.decide import Decision
+from worker.verdict.decide import UNIQUE, Decision
 from worker.verdict.told import told
 
 _WAIT: Final = 0.05
 """Seconds for which results of the processes gather, and pages that are judged together: to ask for each of them would
 cost more than what is done with it."""
+_WAIT_WRITTEN: Final = 0.02
+"""The same where verdicts are written first: who waits for them sends no more pages meanwhile."""
 _LOOK: Final = 32
 """Pages that are taken between two looks at the processes, which have more than that ahead, or larger ones."""
 _AHEAD: Final = 4
 """So many times what the processes hold is read ahead of the verdicts, so that a slow page does not idle the others."""
 _TOGETHER: Final = 256
 """Pages that are judged in one batch at most, where it makes no difference: each by itself costs several times more."""
+_MANY: Final = 1024
+"""Blocks after which the file is looked at for whether it can be shorter, besides one for each ``_FEWEST_A_BLOCK``
+survivors: to open it takes a second for ten thousand small ones, and to write it anew one for a million survivors."""
+_FEWEST_A_BLOCK: Final = 256
 _END_OF_TIME: Final = 1e12
 """Seconds; a clock that says more counts something else."""
 _log = logging.getLogger(__name__)
@@ -59,7 +65,7 @@ class Deduplicator:
     page after ``index.flush_seconds``, by ``flush`` and ``close``, and before a verdict that is asked for as
     ``durable``; with it, which texts stand under several titles of one site. After a crash the state holds all pages up
     to one of them, at least up to the last that was written; ``judged`` says how many, and the next page to give is the
-    one after these.
+    one after these. Of many small blocks, as durable verdicts leave them, it makes fewer from time to time.
 
     Args:
         state: a folder, made where it is not there; None keeps everything in memory. One process may have it open.
@@ -125,6 +131,7 @@ class Deduplicator:
             self._held.close()
             raise
         self._flushed = time.monotonic()
+        self._appended = 0
 
     @property
     def judged(self) -> int:
@@ -176,15 +183,22 @@ class Deduplicator:
             raise wrong_type("pages", pages, "what can be iterated for worker.local.FetchedPage")
         return self.judge_found(page if page is None else as_asked(page) for page in pages)
 
-    def judge_found(self, pages: Iterable[FetchedPage | None]) -> Iterator[tuple[FetchedPage, Verdict]]:
-        """``judge_all`` for pages out of files and crawls: one whose URL is none, or that has no body, is dead."""
+    def judge_found(
+        self, pages: Iterable[FetchedPage | None], *, durable: bool = False
+    ) -> Iterator[tuple[FetchedPage, Verdict]]:
+        """``judge_all`` for pages out of files and crawls: one whose URL is none, or that has no body, is dead.
+
+        With ``durable`` a verdict comes out once it outlives a crash of the machine; those of all pages that have been
+        read by then are written together.
+        """
         processes = parsers(self._settings)
         with fingerprinters(self._settings, self._recipe, processes) as pool:
             parsing = self._parsing_by(pool)
             coming = iter(pages)
             waiting: deque[FetchedPage] = deque()
             claims: dict[int, Claim] = {}
-            first, ended, due = 0, False, 0.0
+            taken, ended, due = 0, False, 0.0
+            wait = _WAIT_WRITTEN if durable else _WAIT
             while waiting or not ended:
                 full = ended or len(waiting) >= _AHEAD * processes * PAGES_AHEAD
                 try:
@@ -192,20 +206,17 @@ class Deduplicator:
                 except StopIteration:
                     page, ended = None, True
                 if page is not None:
-                    parsing.submit(page.record(first + len(waiting), self._received(page)))
+                    parsing.submit(page.record(taken, self._received(page)))
+                    taken += 1
                     waiting.append(page)
                 if page is not None and len(waiting) % _LOOK and time.monotonic() < due:
                     continue
-                claims |= {claim.offset: claim for claim in parsing.claims(_WAIT if page is None else 0.0)}
+                claims |= {claim.offset: claim for claim in parsing.claims(wait if page is None else 0.0)}
                 if page is not None and time.monotonic() < due:
                     continue
-                due = time.monotonic() + _WAIT
-                while together := self._next_of(claims, first):
-                    pages_of = [waiting.popleft() for _ in together]
-                    first += len(together)
-                    with self._alone():
-                        verdicts = self._judge(pages_of, together)
-                    yield from zip(pages_of, verdicts, strict=True)
+                due = time.monotonic() + wait
+                judged = self._judged(waiting, claims, taken - len(waiting))
+                yield from self._written(judged) if durable else judged
 
     def look_up(self, url: str | None = None, body: Body = None, **about: Unpack[AboutPage]) -> Verdict:
         """The verdict that ``judge`` would give now; nothing is stored, and no later page is compared with this one.
@@ -218,6 +229,26 @@ class Deduplicator:
             decided = self._shard.decide(Claims.of([self._claim(page)]))
             (decision,) = decided.decisions
             return self._told(decision, page)
+
+    def seen(self, url: str) -> Verdict | None:
+        """What is kept of the latest page of a URL that survived: a ``unique`` with ``fetched``, ``fingerprint`` and
+        ``tokens``. None where none has, or it has expired: its pages were duplicates or dead, or there were none. Takes
+        a millisecond for a million survivors.
+
+        Raises:
+            ValueError: ``url`` is none.
+        """
+        try:
+            canonical = identity(url)
+        except PageError as error:
+            raise ValueError(f"url is {error.detail}: give an absolute one") from error
+        with self._alone():
+            found = self._shard.latest_of(canonical)
+        if found is None:
+            return None
+        fingerprint, tokens, fetched = found
+        digits = None if fingerprint is None else f"{fingerprint:016x}"
+        return Verdict(url=canonical, verdict=UNIQUE, fingerprint=digits, tokens=tokens, fetched=fetched)
 
     def flush(self) -> None:
         """Write what was judged; when this returns, it outlives a crash of the machine.
@@ -267,6 +298,24 @@ class Deduplicator:
             if not self._whole:
                 raise Refused("storing a page was interrupted, so the index cannot be relied on: make another one")
             yield
+
+    def _judged(
+        self, waiting: deque[FetchedPage], claims: dict[int, Claim], first: int
+    ) -> Iterator[tuple[FetchedPage, Verdict]]:
+        """Takes out of those that wait, of which the first has this number, the pages that can be judged, and does."""
+        while together := self._next_of(claims, first):
+            pages = [waiting.popleft() for _ in together]
+            first += len(together)
+            with self._alone():
+                verdicts = self._judge(pages, together)
+            yield from zip(pages, verdicts, strict=True)
+
+    def _written(self, judged: Iterable[tuple[FetchedPage, Verdict]]) -> list[tuple[FetchedPage, Verdict]]:
+        """All of these, once they are on the disk."""
+        found = list(judged)
+        if found:
+            self.flush()
+        return found
 
     def _judge(self, pages: Sequence[FetchedPage], claims: Sequence[Claim], durable: bool = False) -> list[Verdict]:
         decided = self._shard.decide(Claims.of(claims))
@@ -331,6 +380,10 @@ class Deduplicator:
         while self._file is not None and sealed:
             self._file.append(sealed[0])
             sealed.popleft()
+            self._appended += 1
+            if self._appended > _MANY + self._shard.survivors // _FEWEST_A_BLOCK:
+                blocks_of(self._file)
+                self._appended = 0
 
     def _parsing_by(self, readers: PageReaders) -> FingerprintPool:
         most = self._settings.topics.max_message_bytes + OUTPUT_MARGIN_BYTES

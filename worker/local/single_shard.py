@@ -97,6 +97,11 @@ class SingleShard:
         return self._live.standing.claimed_up_to.get(0, -1) + 1
 
     @property
+    def survivors(self) -> int:
+        """How many are held, some of which may have expired."""
+        return len(self._index)
+
+    @property
     def sealed(self) -> deque[Block]:
         """Blocks to be written, the oldest first; to be removed once they are."""
         return self._live.sealed
@@ -153,6 +158,11 @@ class SingleShard:
         hints.step(len(decided.decisions.claims) + 1)
         while hints.findings:
             _log.warning("%s", in_words(hints.findings.popleft()))
+
+    def latest_of(self, url: str) -> tuple[int | None, int, int] | None:
+        """Fingerprint, tokens and fetch time of the latest survivor of a canonical URL that has not expired."""
+        slot = self._index.latest_with(url, self._live.standing.expired_up_to(self._policy.ttl))
+        return None if slot < 0 else self._index.survivor(slot)
 
     @property
     def knows_suspects(self) -> bool:

@@ -62,13 +62,16 @@ class StateFile:
         self._torn = False
         self._last = -1
         self._pages = 0
+        """Of the block that was read last."""
 
     def blocks(self) -> Iterator[Block]:
-        """All blocks, to be read to the end before anything is appended; what a crash has torn is cut off then.
+        """All blocks, to be read to the end before anything is appended; what a crash has torn is cut off then. Later
+        they can be read again.
 
         Raises:
             Refused: the file is damaged, or of another scheme.
         """
+        self._last, self._pages = -1, 0
         with self.file.open("rb") as source:
             if source.read(len(_MAGIC)) != _MAGIC:
                 raise Refused(f"{self.file} is no state that this program wrote: name another folder")

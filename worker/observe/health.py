@@ -37,8 +37,8 @@ PATHS: Final = ("/metrics", "/livez", "/readyz", "/hosts")
 _log = logging.getLogger(__name__)
 
 
-class Health:
-    """Whether the worker lives and is ready. The worker's thread writes, each time one reference; any thread asks.
+class Liveness:
+    """Whether a program lives and is ready. Its main thread writes, each time one reference; any thread asks.
 
     ``clock`` is in seconds and monotonic, the same as the loop's.
     """
@@ -46,21 +46,14 @@ class Health:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._passed = self._begun = clock()
-        self._heard: float | None = None
-        self._missing: tuple[str, ...] = ("the worker has not begun",)
-        self.leaving = False
-        """Whether the worker was told to leave for good."""
+        self._missing: tuple[str, ...] = ("it has not begun",)
 
     def beat(self, now: float) -> None:
         """Take note that the loop has gone round."""
         self._passed = now
 
-    def heard(self) -> None:
-        """Take note that the broker has answered."""
-        self._heard = self._clock()
-
     def report(self, missing: Iterable[str]) -> None:
-        """Take note of what keeps the worker from doing all that is its own, if anything does."""
+        """Take note of what keeps the program from doing all that is its own, if anything does."""
         self._missing = tuple(missing)
 
     @property
@@ -68,21 +61,40 @@ class Health:
         """Seconds since the last pass; before the first one, since the start."""
         return max(0.0, self._clock() - self._passed)
 
-    @property
-    def silence(self) -> float:
-        """Seconds since the broker last answered; before it has, since the start."""
-        return max(0.0, self._clock() - (self._begun if self._heard is None else self._heard))
-
     def not_alive(self) -> list[str]:
-        """Why the worker should be started anew; empty while it lives."""
+        """Why the program should be started anew; empty while it lives."""
         age = self.age
         if age <= ALIVE_SECONDS:
             return []
         return [f"the loop's last pass was {age:.0f} s ago, more than {ALIVE_SECONDS:g} s"]
 
     def not_ready(self) -> list[str]:
+        """What is missing; empty while the program does all that is its own."""
+        return [*self.not_alive(), *self._missing]
+
+
+class Health(Liveness):
+    """Whether the worker lives and is ready, which it is only with its broker."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(clock)
+        self._heard: float | None = None
+        self._missing = ("the worker has not begun",)
+        self.leaving = False
+        """Whether the worker was told to leave for good."""
+
+    def heard(self) -> None:
+        """Take note that the broker has answered."""
+        self._heard = self._clock()
+
+    @property
+    def silence(self) -> float:
+        """Seconds since the broker last answered; before it has, since the start."""
+        return max(0.0, self._clock() - (self._begun if self._heard is None else self._heard))
+
+    def not_ready(self) -> list[str]:
         """What is missing; empty while the worker does all that is its own."""
-        missing, heard = [*self.not_alive(), *self._missing], self._heard
+        missing, heard = super().not_ready(), self._heard
         if heard is None:
             missing.append("the broker has not answered yet")
         elif (silent := self._clock() - heard) > HEARD_SECONDS:
@@ -94,7 +106,7 @@ class Exposes(Protocol):
     """What the server shows."""
 
     @property
-    def health(self) -> Health:
+    def health(self) -> Liveness:
         """For ``/livez`` and ``/readyz``."""
 
     def exposition(self, accept: str) -> tuple[bytes, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
@@ -23,12 +23,13 @@ from prometheus_client.registry import Collector
 
 from crawler_plugin.wire.errors import UnreadableRecord
 from crawler_plugin.wire.messages import Claim, PageMeta
+from crawler_plugin.wire.outcomes import Verdict
 from worker import __version__
 from worker.observe import catalogue
 from worker.observe.catalogue import CATALOGUE, Counter, Kind, Labels, Metric
 from worker.observe.counters import Counters, FewValues, Observations
 from worker.observe.gauges import Gauges, missing_for_readiness
-from worker.observe.health import Health
+from worker.observe.health import Health, Liveness
 from worker.observe.origins import Origins, hosts_json
 from worker.stream.log import Record
 from worker.stream.observer import Observer
@@ -44,6 +45,20 @@ STAGES: Final = 32
 
 NO_LANGUAGE: Final = "none"
 """As ``worker.page.words.scripts.language`` calls it; a page that could not be read has none either."""
+
+
+_OF_VERDICTS: Final = (
+    catalogue.PAGES,
+    catalogue.PAGE_BYTES,
+    catalogue.DUPLICATES,
+    catalogue.SUSPECT_DUPLICATES,
+    catalogue.DEAD_LETTERS,
+    catalogue.DISTANCE,
+    catalogue.LATENCY,
+    catalogue.LOOP_AGE,
+    catalogue.READY,
+)
+"""Those of them that need no broker and no shards."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,16 +122,11 @@ class Metrics(Observer):
         self._counters.tally(catalogue.SHARDS)[()] = info.shards
         self._counters.tally(catalogue.HOLDERS)[()] = info.replicas
         self._counters.tally(catalogue.PARTITIONS)[()] = info.partitions
-        self._registry = CollectorRegistry()
-        self._registry.register(_Families(self._counters, self.health))
-        ProcessCollector(registry=self._registry)
-        PlatformCollector(registry=self._registry)
-        GCCollector(registry=self._registry)
+        self._registry = _registry(_Families(self._counters, self.health))
 
     def exposition(self, accept: str = "") -> tuple[bytes, str]:
         """All metrics, in the format that a request's header ``Accept`` asks for, and its content type."""
-        encode, content_type = choose_encoder(accept)
-        return encode(self._registry), content_type
+        return _exposition(self._registry, accept)
 
     def hosts(self) -> bytes:
         with self._lock:
@@ -237,6 +247,68 @@ class Metrics(Observer):
             self._counters.tally(counter)[labels] += count
 
 
+class ServedMetrics:
+    """What ``python -m worker serve`` shows: those of a worker's metrics that tell of verdicts.
+
+    ``judged`` is called in one thread, ``exposition`` in any.
+    """
+
+    def __init__(self) -> None:
+        self.health: Final = Liveness()
+        self._counters = Counters(_OF_VERDICTS)
+        self._languages, self._reasons = FewValues(LANGUAGES), FewValues(REASONS)
+        self._registry = _registry(_ServedFamilies(self._counters, self.health))
+
+    def judged(self, verdict: Verdict, body_bytes: int, seconds: float) -> None:
+        """Count a page of so many bytes whose verdict was told so long after it had come."""
+        with self._counters.lock:
+            tally = self._counters.tally
+            tally(catalogue.PAGES)[verdict.verdict, self._languages(verdict.language or NO_LANGUAGE)] += 1
+            tally(catalogue.PAGE_BYTES)[verdict.verdict,] += body_bytes
+            self._counters.distribution(catalogue.LATENCY).add(seconds)
+            if verdict.verdict == DUPLICATE:
+                tally(catalogue.DUPLICATES)[self._reasons(verdict.reason),] += 1
+                tally(catalogue.SUSPECT_DUPLICATES)[()] += verdict.suspect
+                if verdict.distance is not None:
+                    self._counters.distribution(catalogue.DISTANCE).add(verdict.distance)
+            elif verdict.verdict == DEAD:
+                tally(catalogue.DEAD_LETTERS)[self._reasons(verdict.reason),] += 1
+
+    def exposition(self, accept: str = "") -> tuple[bytes, str]:
+        """As ``Metrics.exposition``."""
+        return _exposition(self._registry, accept)
+
+    def hosts(self) -> bytes:
+        """None are told apart."""
+        return b"{}"
+
+
+def _registry(families: Collector) -> CollectorRegistry:
+    registry = CollectorRegistry()
+    registry.register(families)
+    ProcessCollector(registry=registry)
+    PlatformCollector(registry=registry)
+    GCCollector(registry=registry)
+    return registry
+
+
+def _exposition(registry: CollectorRegistry, accept: str) -> tuple[bytes, str]:
+    encode, content_type = choose_encoder(accept)
+    return encode(registry), content_type
+
+
+class _ServedFamilies(Collector):
+    def __init__(self, counters: Counters, health: Liveness) -> None:
+        self._counters = counters
+        self._health = health
+
+    def collect(self) -> Iterator[Family]:
+        with self._counters.lock:
+            self._counters.tally(catalogue.LOOP_AGE)[()] = self._health.age
+            self._counters.tally(catalogue.READY)[()] = not self._health.not_ready()
+        yield from _all_of(_OF_VERDICTS, self._counters)
+
+
 class _Families(Collector):
     """Makes Prometheus' own objects of the catalogue and of what was counted, for one scrape."""
 
@@ -250,12 +322,16 @@ class _Families(Collector):
             self._counters.tally(catalogue.BROKER_SILENCE)[()] = self._health.silence
             self._counters.tally(catalogue.READY)[()] = not self._health.not_ready()
             self._counters.tally(catalogue.LEAVING)[()] = self._health.leaving
-        tallies, distributions = self._counters.copy()
-        for metric in CATALOGUE:
-            if metric.kind is Kind.HISTOGRAM:
-                yield _histogram(metric, distributions[metric.name])
-            else:
-                yield _numbers(metric, tallies[metric.name])
+        yield from _all_of(CATALOGUE, self._counters)
+
+
+def _all_of(metrics: Iterable[Metric], counters: Counters) -> Iterator[Family]:
+    tallies, distributions = counters.copy()
+    for metric in metrics:
+        if metric.kind is Kind.HISTOGRAM:
+            yield _histogram(metric, distributions[metric.name])
+        else:
+            yield _numbers(metric, tallies[metric.name])
 
 
 def _numbers(metric: Metric, tally: Mapping[Labels, float]) -> Family:

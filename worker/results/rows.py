@@ -52,6 +52,18 @@ OF_JOB: Final = (
     "offset",
 )
 """Of a row of a crawl: a verdict without what only workers need, and the page's place in ``pages``."""
+OF_SERVED: Final = (
+    "id",
+    *_FATE[:3],
+    "duplicate_of_id",
+    *_FATE[3:],
+    "fetched",
+    "spider",
+    "fingerprint",
+    "previous",
+    "changed",
+    "suspect",
+)
 COUNTS: Final = ("published", *OUTCOMES, "bytes", "duplicate_bytes")
 OF_JOBS: Final = ("job", "spider", *COUNTS, "reasons")
 """Of a row of all crawls: pages that were published, and by what became of them; sizes of bodies as they came; and
@@ -62,6 +74,11 @@ _OF_DEAD_LETTER: Final = ("file", "offset", "id", "url", "reason", "detail")
 def scan_row(verdict: Verdict) -> dict[str, Any]:
     """That of a page of a scan."""
     return verdict.row(OF_SCAN)
+
+
+def served_row(verdict: Verdict) -> dict[str, Any]:
+    """That of a page that was asked for over HTTP."""
+    return verdict.row(OF_SERVED)
 
 
 def job_row(verdict: Verdict) -> dict[str, Any]:

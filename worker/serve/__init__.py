@@ -1,0 +1,1 @@
+"""``worker.local`` over HTTP, for crawlers in any language."""
