@@ -455,6 +455,9 @@ Binary = TypeVar("Binary", Batch, Answer, Block)
 _MAGIC: Final[dict[type[Any], bytes]] = {Batch: b"DF", FlaggedBatch: b"DF", Answer: b"DC", Block: b"DI"}
 VERSIONS: Final[dict[type[Any], int]] = {Batch: 3, FlaggedBatch: 4, Answer: 2, Block: 3}
 """Of the format of each kind. While that of ``Block`` stays, the next program can copy the index of the one before."""
+LAST_BATCH: Final = _ENVELOPE.pack(_MAGIC[Batch], 255, 0, 0, 0)
+"""The value of a record of ``fingerprints`` at which a generation ends, whose headers say why. No program reads that
+version of a batch, so that workers of earlier programs end there, too."""
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _DECODERS: Final[dict[type[Any], msgspec.msgpack.Decoder[Any]]] = {
     kind: msgspec.msgpack.Decoder(kind) for kind in _MAGIC

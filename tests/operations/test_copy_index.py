@@ -25,7 +25,7 @@ from worker.fingerprint.scoped import DOUBTED, TEMPLATE, ScopedNear
 from worker.index.blocks import cover, pack_orders
 from worker.index.entries import Survivor
 from worker.operations import copy_index
-from worker.operations.copy_index import Copied, copy, drained, refuse_used
+from worker.operations.copy_index import Copied, Falls, copy, drained, refuse_used
 from worker.operations.inspect import read_shard
 from worker.stream.policy import Note
 from worker.verdict.decide import home_shard
@@ -48,7 +48,7 @@ def another(old: Beside, **changes: Any) -> Beside:
     return new
 
 
-def go(old: Beside, new: Beside, *without: str) -> Copied:
+def go(old: Beside, new: Beside, *without: str, falls: Falls | None = None) -> Copied:
     """The command."""
     source, target = TwinPlace(old.world), TwinPlace(new.world)
     found = drained(source, old.name, old.policy, range(old.world.partitions))
@@ -61,6 +61,7 @@ def go(old: Beside, new: Beside, *without: str) -> Copied:
         new.policy,
         lambda: next(KEYS).to_bytes(16, "big"),
         without,
+        falls,
     )
 
 

@@ -123,6 +123,8 @@ def compact(schedule: Schedule) -> None:
 def retain(schedule: Schedule) -> None:
     """The logs forget what lies before each replay point that is written or in use, or a part of it."""
     world = schedule.world
+    if schedule.standing_by and len(world.committed) < world.partitions:
+        return  # a copy takes minutes, retention days
     restorations = (owned.restoration for worker in schedule.workers.values() for owned in worker.shards.values())
     if any(restoration is not None and restoration._read for restoration in restorations):
         return  # what loads now reads on from where its blocks end: that takes minutes, retention days
@@ -131,9 +133,9 @@ def retain(schedule: Schedule) -> None:
         blocks = [decode(Block, r.value) for r in surviving(world.topics[INDEX, number].records)]
         last = honest_cover(blocks).last
         points.append(ReplayPoint(last.to + 1, last.answers_offset) if last else ReplayPoint(0, 0))
-    for worker in schedule.workers.values():
-        points.extend(follower.place for follower in worker.followers)
-        points.extend(ReplayPoint(f.fingerprints.position, f.answers_reader.position) for f in worker.followers)
+    for followers in (schedule.read_besides, *(worker.followers for worker in schedule.workers.values())):
+        points.extend(follower.place for follower in followers)
+        points.extend(ReplayPoint(f.fingerprints.position, f.answers_reader.position) for f in followers)
     share = schedule.forgets
     world.topics[FINGERPRINTS, 0].forget(int(share * min((point.batch for point in points), default=0)))
     world.topics[ANSWERS, 0].forget(int(share * min((point.answers_offset for point in points), default=0)))
@@ -146,8 +148,8 @@ def claim_by_another_scheme(schedule: Schedule) -> None:
     """A worker with other settings claims pages, perhaps some that nobody else has claimed yet."""
     world, chance = schedule.world, schedule.chance
     records = [record for number in range(world.partitions) for record in world.topics[PAGES, number].records]
-    if not records or world.topics[FINGERPRINTS, 0].end == 0:
-        return
+    if not records or world.topics[FINGERPRINTS, 0].end == 0 or (schedule.standing_by and not world.committed):
+        return  # where an index is being copied to, who has other settings is refused by the blocks
     claims = [
         claim_of(record, schedule.ttl) for record in chance.sample(records, min(len(records), chance.randint(1, 3)))
     ]

@@ -9,6 +9,7 @@ from typing import Final
 from tests.simulation import checks
 from tests.simulation.gap import Gap
 from tests.simulation.growth import Growing
+from tests.simulation.handover import Handover
 from tests.simulation.schedule import (
     ACCURATE,
     FLAGGED,
@@ -45,6 +46,11 @@ def gap(seed: int, kind: type[Schedule] = Schedule) -> None:
     Gap(seed, kind).run().check()
 
 
+def handover(scale: Scale, seed: int) -> None:
+    """Two generations, of which the second one is copied from the first while both work."""
+    Handover(seed, scale).run().check()
+
+
 PLAYS: Final[dict[str, Play]] = {
     "small": partial(schedule, SMALL),
     "holders": partial(schedule, HOLDERS),
@@ -56,6 +62,8 @@ PLAYS: Final[dict[str, Play]] = {
     "titled-succession": partial(succession, TITLED),
     "flagged-succession": partial(succession, FLAGGED),
     "growing-succession": partial(succession, SMALL, kind=Growing),
+    "handover": partial(handover, SMALL),
+    "titled-handover": partial(handover, TITLED),
     "gap": gap,
     "growing-gap": partial(gap, kind=Growing),
     "real": partial(schedule, REAL),

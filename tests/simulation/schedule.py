@@ -28,6 +28,7 @@ from worker.index.layout import Layout
 from worker.index.shard import Shard
 from worker.stream.barrier import Barred
 from worker.stream.log import Held, Role
+from worker.stream.log_follower import Follower
 from worker.stream.policy import Policy
 from worker.stream.resources import WorkerResources
 from worker.stream.shard import restore
@@ -145,6 +146,9 @@ class Schedule:
         )
         self.crawl = crawl.pages(chance, random.Random(seed))[::-1]
         self.share = Share()
+        self.standing_by = False
+        """Whether it begins with what is still being copied; ``read_besides`` are followers of who copies from here."""
+        self.read_besides: list[Follower] = []
         self.setting = partitions
         if beside is not None:
             self.crawl = beside.crawl

@@ -35,7 +35,7 @@ ATTEMPTS = 8
 """How often workers are started again because their index cannot be copied yet."""
 
 
-def _told(survivor: tuple[Order, Claim | Survivor]) -> tuple[str | int, ...]:
+def told(survivor: tuple[Order, Claim | Survivor]) -> tuple[str | int, ...]:
     """What a copy must keep."""
     _, kept = survivor
     return kept.url, kept.site, kept.title, kept.doubt
@@ -215,7 +215,7 @@ class Succession:
             for record in new.world.topics[INDEX, number].records
         ]
         copied = sorted((entry.order, entry) for block in blocks for entry in unpack(block))
-        if (found := list(map(_told, copied))) != (expected := list(map(_told, wanted))):
+        if (found := list(map(told, copied))) != (expected := list(map(told, wanted))):
             raise Violation(f"J9: {expected} are copied as {found}")
         for block in blocks:
             if (block.watermark, dict(block.claimed_up_to)) != (known.watermark, known.claimed_up_to):

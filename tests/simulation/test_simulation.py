@@ -17,6 +17,7 @@ from tests.simulation.checks import check, everything, recorded
 from tests.simulation.crawl import TEXTS, Shown
 from tests.simulation.gap import Gap
 from tests.simulation.growth import Growing
+from tests.simulation.handover import Handover
 from tests.simulation.mishaps import OTHER
 from tests.simulation.mutations.mutation import replaced
 from tests.simulation.mutations.table import all_mutations, first_seeds
@@ -209,6 +210,21 @@ def test_over_two_generations_no_schedule_breaks_a_promise() -> None:
 def test_over_two_generations_no_schedule_with_sites_and_titles_breaks_a_promise() -> None:
     found = broken(15, "titled-succession")
     assert not found, "\n".join(found)
+
+
+def test_no_schedule_in_which_an_index_is_copied_while_its_workers_work_breaks_a_promise() -> None:
+    found = [what for play in ("handover", "titled-handover") for what in broken(12, play)]
+    assert not found, "\n".join(found)
+
+
+def test_in_a_few_handovers_copies_are_killed_on_both_sides_of_the_end_and_wait_for_the_old_workers() -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(25):
+        played = Handover(seed).run()
+        seen.update(played.told)
+        seen["judged by the new one"] += len(everything(played.new.world, VERDICTS))
+    wanted = ["broken off", "broken off behind the end", "stood by", "not yet", "copied survivors"]
+    assert all(seen[what] > 2 for what in (*wanted, "judged by the new one")), seen
 
 
 def test_whatever_was_lost_a_repair_loses_what_it_lists_and_nothing_else() -> None:

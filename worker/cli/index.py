@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import secrets
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict
@@ -17,12 +18,14 @@ from crawler_plugin.wire.errors import CheckFailed, Refused, UsageError
 from crawler_plugin.wire.topics import FINGERPRINTS, INDEX
 from crawler_plugin.wire.urls import canonical_url
 from worker.cli._installed import require
-from worker.cli._output_file import name_given
+from worker.cli._output_file import name_given, output_to, path_here
 from worker.cli.size import in_units
 from worker.compose.topology import cluster, specs
-from worker.config.generations import in_generation
-from worker.operations.copy_index import copy, covered, drained, kept, lines, refuse_used, seed
+from worker.config.generations import in_generation, with_near
+from worker.operations.copy_index import Copied, copy, covered, drained, kept, lines, refuse_used, seed
 from worker.operations.inspect import ShardReport, inspect
+from worker.operations.live_copy import LiveCopy
+from worker.results.formats import write_jsonl
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.topic_admin import compare_topics, create_topics
 from worker.stream.preflight import check_topics, harmless_to_copy, page_partitions
@@ -38,6 +41,12 @@ SEED: Final = "seed"
 EXPORT: Final = "export"
 IMPORT: Final = "import"
 
+_LOOK_SECONDS: Final = 0.02
+_CLOSE: Final = 16
+"""So many batches behind, a live copy is at the end of a log to which workers write all the time."""
+_PATIENCE_SECONDS: Final = 30.0
+"""After which the command says what it waits for: as long as a killed worker keeps its place."""
+
 _HEADS: Final = ("shard", "entries", "complete up to", "floor", "blocks", "damaged", "size", "writers", "to spare")
 
 _JUDGES: Final = "start workers with topics.generation={!r}: they judge the pages on the topic from the first one on"
@@ -50,9 +59,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "to: the last batch whose survivors the blocks hold, -1 for none; floor: a batch up to which all has expired; "
         "to spare: batches and answers by which the logs reach back beyond the shard's replay point (negative: gone). "
         "Exit code 1 if anything is damaged or gone. copy: makes the topics of another generation and writes all "
-        "entries there, in their order, for workers that go on with other settings of these two kinds; what is judged "
-        "next is judged as it would have been. Stop all workers with SIGTERM first, when all pages are committed. The "
-        "old workers refuse to run afterwards. Needs as much memory as the blocks take on the topic. seed: makes the "
+        "entries there, in their order, for workers that go on with other settings of a few kinds; what is judged next "
+        "is judged as it would have been. Stop all workers with SIGTERM first, when all pages are committed; or give "
+        "--live, which copies while they work, and hands over to workers of the new generation once these, started "
+        "meanwhile, have loaded all shards. The old workers end then, and refuse to run afterwards. Needs as much "
+        "memory as the blocks take on the topic and, with --near, as the index takes. seed: makes the "
         "topics of topics.generation, which nobody has used yet, and writes there what a state without Kafka has seen "
         "(a folder that scan --state or worker.local has written), or the pages of records (of fingerprint): its "
         "workers judge the pages on the topic against it. export: writes the survivors as records, files of a million, "
@@ -75,6 +86,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--without", type=Path, metavar="FILE", help="with copy: URLs to forget, one a line; those not found are listed"
     )
+    parser.add_argument(
+        "--near",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="with copy: a setting of the section near there, by which the entries are judged again; repeatable",
+    )
+    parser.add_argument(
+        "--fallen",
+        type=path_here,
+        metavar="FILE",
+        help="with copy --near: where to list the entries that fall, JSON a line (default: standard output)",
+    )
+    parser.add_argument("--live", action="store_true", help="with copy: while workers run, and hand over")
     parser.add_argument("--out", type=name_given, metavar="DIR|URL", help="with export: the folder for the records")
     parser.add_argument("--json", action="store_true", help="one JSON object a shard, with all writers and problems")
 
@@ -95,8 +120,12 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         )
     if exports != (arguments.out is not None):
         raise UsageError("export needs --out DIR|URL; the others have none")
-    if copies != (arguments.to is not None) or (not copies and (arguments.shards is not None or arguments.without)):
-        raise UsageError("copy needs --to GENERATION and may have --shards and --without; the others have none of them")
+    of_copy = arguments.shards is not None, arguments.without, arguments.near, arguments.fallen, arguments.live
+    if copies != (arguments.to is not None) or (not copies and any(of_copy)):
+        raise UsageError(
+            "copy needs --to GENERATION and may have --shards, --without, --near, --fallen and --live; the others have "
+            "none of them"
+        )
     settings = load()
     if copies:
         return _copy(arguments, settings)
@@ -116,7 +145,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 
 
 def _copy(arguments: argparse.Namespace, settings: Settings) -> int:
-    """0 if the new generation is ready for its workers.
+    """0 if the new generation is ready for its workers; with ``--live``, if it has begun.
 
     Raises:
         Refused: something is not at rest, or the new generation was used before; the message says what to do.
@@ -125,30 +154,84 @@ def _copy(arguments: argparse.Namespace, settings: Settings) -> int:
     """
     from worker.compose import parts
     from worker.compose.step import policy
+    from worker.fingerprint.scheme import Scheme
+    from worker.operations.rejudging import Rejudging, is_judged_again
 
     def rules_of(of: Settings) -> Policy:
         return policy(of, parts.scheme(of, parts.recipe(of)), secrets.token_bytes(8))
 
     without = _urls(arguments.without)
     after = in_generation(settings, arguments.to, **({} if arguments.shards is None else {"shards": arguments.shards}))
+    after = with_near(after, dict(_near_setting(given) for given in arguments.near))
     if after.topics.generation == settings.topics.generation:
         raise UsageError("--to names the generation that is copied: take another name")
+    before, rules = rules_of(settings), rules_of(after)
+    again = is_judged_again(Scheme.decode(before.scheme_text), Scheme.decode(rules.scheme_text))
+    falls = Rejudging(rules, parts.new_index(after)) if again else None
     options = client_options(settings.kafka)
     differences = compare_topics(options, specs(settings))
     check_topics([difference for difference in differences if not harmless_to_copy(difference)])
     partitions = page_partitions(settings.topics.partitions, differences)
+    names, new_key = (settings.topics.generation, after.topics.generation), partial(secrets.token_bytes, 16)
     with cluster(settings) as source:
-        found = drained(source, settings.topics.generation, rules_of(settings), partitions)
+        found = None if arguments.live else drained(source, names[0], before, partitions)
         create_topics(options, specs(after), after.topics.replication_factor)
         check_topics(compare_topics(options, specs(after)))
         with cluster(after) as target:
-            names = settings.topics.generation, after.topics.generation
-            rules = rules_of(after)
             refuse_used(target, names[1], rules)
-            result = copy(source, target, names, found, rules, partial(secrets.token_bytes, 16), frozenset(without))
-    print("\n".join(lines(result, without)))
-    print(f"start workers with topics.generation={names[1]} and topics.shards={after.topics.shards}")
+            if found is None:
+                live = LiveCopy(source, target, names, before, rules, new_key, partitions, frozenset(without), falls)
+                result = _hand_over(live, after)
+            else:
+                result = copy(source, target, names, found, rules, new_key, frozenset(without), falls)
+    print("\n".join(lines(result, without)), flush=True)
+    if result.fallen:
+        with output_to(arguments.fallen) as out:
+            write_jsonl((fallen._asdict() for fallen in result.fallen), out)
+    if not arguments.live:
+        print(f"start workers with {_settings_of(after)}")
     return 0
+
+
+def _hand_over(live: LiveCopy, after: Settings) -> Copied:
+    """Copy, wait for the workers of the new generation, and hand over to them."""
+    try:
+        live.begin()
+        print(
+            f"copied {live.copied.result.entries:,} entries. Start workers with {_settings_of(after)}: they stand by, "
+            "and take over once they have loaded all shards",
+            flush=True,
+        )
+        while live.follow(_LOOK_SECONDS) > _CLOSE or live.awaited():
+            pass
+        live.hand_over()
+        begun = told = time.monotonic()
+        while not live.end():
+            time.sleep(_LOOK_SECONDS)
+            if time.monotonic() - told > _PATIENCE_SECONDS:
+                told = time.monotonic()
+                print(
+                    "waits for the old workers to commit what they have claimed, and to end: start those again that "
+                    "were killed",
+                    flush=True,
+                )
+        print(f"handed over in {time.monotonic() - begun:.1f} s", flush=True)
+    finally:
+        live.close()
+    return live.copied.result
+
+
+def _settings_of(after: Settings) -> str:
+    """What workers of the new generation are started with, for people."""
+    return f"topics.generation={after.topics.generation} and topics.shards={after.topics.shards}"
+
+
+def _near_setting(given: str) -> tuple[str, str]:
+    """Raises ``UsageError`` for what is not ``KEY=VALUE``."""
+    key, found, value = given.removeprefix("near.").partition("=")
+    if not found:
+        raise UsageError(f"--near {given} is not KEY=VALUE, as in --near k=2")
+    return key, value
 
 
 def _seed(names: Sequence[str], settings: Settings) -> int:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeVar
+
 from pydantic import ValidationError
 
 from crawler_plugin.wire.errors import UsageError
-from worker.config.model import Settings, TopicSettings
+from worker.config.model import NearSettings, Settings, TopicSettings
+
+AnySection = TypeVar("AnySection", TopicSettings, NearSettings)
 
 
 def in_generation(settings: Settings, generation: str, **topics: object) -> Settings:
@@ -14,12 +19,24 @@ def in_generation(settings: Settings, generation: str, **topics: object) -> Sett
     Raises:
         UsageError: a value that is not allowed there.
     """
-    values = settings.topics.model_dump() | {"generation": generation} | topics
+    changed = _with("topics", settings.topics, {"generation": generation} | topics)
+    return settings.model_copy(update={"topics": changed})
+
+
+def with_near(settings: Settings, given: Mapping[str, str]) -> Settings:
+    """The same settings with these values of the section ``near``.
+
+    Raises:
+        UsageError: a name or a value that is not allowed there.
+    """
+    return settings.model_copy(update={"near": _with("near", settings.near, given)})
+
+
+def _with(name: str, section: AnySection, values: Mapping[str, object]) -> AnySection:
     try:
-        changed = TopicSettings(**values)
+        return type(section)(**section.model_dump() | values)
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         raise UsageError(
-            f"{problem['input']!r} cannot be topics.{problem['loc'][0]}: {problem['msg']}; give another"
+            f"{problem['input']!r} cannot be {name}.{problem['loc'][0]}: {problem['msg']}; give another"
         ) from error
-    return settings.model_copy(update={"topics": changed})

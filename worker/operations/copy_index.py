@@ -27,8 +27,9 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby, takewhile
 from operator import itemgetter
-from typing import Final
+from typing import Final, NamedTuple
 
 from crawler_plugin.wire.errors import Refused, UnreadableRecord
 from crawler_plugin.wire.messages import Batch, Block, Headers, Order, OtherVersion, decode, encode
@@ -78,13 +79,34 @@ class Drained:
         return Survivors(self.state, suspects, lambda: heapq.merge(*map(_rows, self.covers), key=itemgetter(0)))
 
 
+class FromBatch(NamedTuple):
+    """Survivors of one batch in their order, the watermark just after it, and who is suspect, of these or others."""
+
+    clock: int
+    survivors: Sequence[Survivor]
+    suspects: Collection[Order] = frozenset()
+
+
+class Fallen(NamedTuple):
+    """A survivor that is near to an earlier one by the new rules, and why; ``reason`` as in a verdict."""
+
+    url: str
+    near_to: str
+    reason: str
+
+
+Falls = Callable[[int, Sequence[Survivor]], Mapping[Order, Fallen]]
+"""Given a batch's clock and survivors, tells which of them fall; asked for each batch in turn."""
+
+
 @dataclass
 class Copied:
-    """What was copied. ``forgotten`` are the URLs that were in the index and were left out."""
+    """What was copied. ``forgotten`` are the URLs that were in the index and were left out, ``fallen`` what fell."""
 
     entries: int = 0
     markers: int = 0
     forgotten: set[str] = field(default_factory=set)
+    fallen: list[Fallen] = field(default_factory=list)
 
 
 def drained(source: Place, name: str, policy: Policy, partitions: Iterable[int]) -> Drained:
@@ -115,7 +137,7 @@ def drained(source: Place, name: str, policy: Policy, partitions: Iterable[int])
     refuse_poisoned(state.claimed_up_to, pages_end, f"blocks of {generation.shown}")
     if (undecided := _next_batch(source, state.to + 1, policy)) is not None:
         raise Refused(f"batch {undecided} of {generation.shown} is in no block yet: {_IN_ORDER}")
-    offsets = {number: _consumed(generation, number, begin, state, policy) for number, (begin, _) in pages.items()}
+    offsets = {number: consumed_of(generation, number, begin, state, policy) for number, (begin, _) in pages.items()}
     for partition, (committed, _) in offsets.items():
         if state.knows(partition) >= committed.offset:
             raise Refused(
@@ -125,10 +147,14 @@ def drained(source: Place, name: str, policy: Policy, partitions: Iterable[int])
     return Drained(state, covers, offsets)
 
 
-def _consumed(
+def consumed_of(
     generation: Generation, partition: int, begin: int, state: State, policy: Policy
 ) -> tuple[Committed, Note]:
-    """The consumed offset; where a partition is new, so that nothing of it was ever claimed, its ``begin``."""
+    """The consumed offset; where a partition is new, so that nothing of it was ever claimed, its ``begin``.
+
+    Raises:
+        Unavailable, Refused: as ``consumed``.
+    """
     if state.knows(partition) < 0 and consumed_offset(generation.groups, partition) is None:
         return Committed(begin, ""), Note(state.point, NOTHING if policy.output == "count" else 0)
     return consumed(generation, partition)
@@ -158,15 +184,16 @@ def copy(
     policy: Policy,
     new_key: Callable[[], bytes],
     without: Collection[str] = (),
+    falls: Falls | None = None,
 ) -> Copied:
-    """Steps 2 to 4. ``policy`` is that of the new generation, ``names`` of both; ``without`` holds canonical URLs.
+    """Steps 2 to 4. ``policy`` is that of the new generation, ``names`` of both; the rest as for ``CopiedIndex``.
 
     Raises:
         Refused: somebody else writes there.
         Unavailable: the broker did not take something; delete the new topics and copy again.
     """
     result = Copied()
-    plant(target, names[1], writes_of(found.survivors, policy, new_key, without, result), result)
+    plant(target, names[1], writes_of(found.survivors, policy, new_key, result, without, falls), result)
     source.commit(
         {
             partition: Committed(committed.offset, note._replace(successor=names[1]).to_metadata())
@@ -208,7 +235,7 @@ def seed(target: Place, name: str, found: Drained, policy: Policy, new_key: Call
         Unavailable: the broker did not take something; delete the new topics and seed again.
     """
     result = Copied()
-    plant(target, name, writes_of(found.survivors, policy, new_key, (), result), result)
+    plant(target, name, writes_of(found.survivors, policy, new_key, result), result)
     target.commit(begins(found.consumed, result))
     return result
 
@@ -274,6 +301,12 @@ def _next_batch(source: Place, offset: int, policy: Policy) -> int | None:
     return None
 
 
+def is_of_earlier_program(source: Place, offset: int) -> bool:
+    """Whether the record of ``fingerprints`` at this offset is a batch of an earlier program."""
+    records = read_to_end(source.reader(FINGERPRINTS, 0, offset), offset + 1)
+    return any(map(_of_earlier_program, records))
+
+
 def _of_earlier_program(record: Record) -> bool:
     try:
         decode(Batch, record.value)
@@ -292,7 +325,7 @@ def _rows(found: Cover) -> Iterator[Row]:
             yield survivor.order, clocks[survivor.order[0]], survivor
 
 
-class _Marker:
+class Marker:
     """What gathers for one marker: survivors by their new shard, renumbered."""
 
     def __init__(self, number: int, shards: int) -> None:
@@ -327,61 +360,120 @@ class _Marker:
         self.last_clock = clock
 
 
+class CopiedIndex:
+    """The records of the new topics, in the order in which they are written, for survivors that come in theirs.
+
+    ``without`` holds canonical URLs to leave out, ``falls`` tells which of the others fall by other rules. A restore
+    that ends at a block of ``answers_offset`` begins with a part of the index; ``headers`` are those of the markers.
+    ``state`` is what the blocks are said to know.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        new_key: Callable[[], bytes],
+        state: State,
+        without: Collection[str] = (),
+        falls: Falls | None = None,
+        answers_offset: int = NEVER_THERE,
+        headers: Headers = (),
+    ) -> None:
+        self.policy = policy
+        self.new_key = new_key
+        self.state = state
+        self.without = without
+        self.falls = falls
+        self.answers_offset = answers_offset
+        self.headers = headers
+        self.result = Copied()
+        self.ends = [-1] * policy.shards
+        """Where the last block of each shard ended."""
+        self._marker = Marker(0, policy.shards)
+
+    def take(self, batch: FromBatch) -> Iterator[Write]:
+        """Take up the survivors of the next batch; yields what is full before."""
+        clock, survivors, suspects = batch
+        self.result.forgotten.update(one.url for one in survivors if one.url in self.without)
+        survivors = [one for one in survivors if one.url not in self.without]
+        fallen = {} if self.falls is None else self.falls(clock, survivors)
+        self.result.fallen.extend(fallen.values())
+        for survivor in survivors:
+            if survivor.order in fallen:
+                continue
+            if self._marker.full(clock, self.policy):
+                yield from self.cut()
+            if survivor.order in suspects:
+                self._marker.take_suspect(survivor)
+            self._marker.take(survivor, clock)
+            self.result.entries += 1
+
+    def cut(self, *, of_all: bool = False) -> Iterator[Write]:
+        """End the marker here: its record, and the blocks of the shards that have survivors in it, or ``of_all``."""
+        marker, self._marker = self._marker, Marker(self._marker.number + 1, self.policy.shards)
+        self.result.markers = marker.number + 1
+        yield FINGERPRINTS, 0, b"", encode(Batch(scheme=COPIED, writer=self.policy.writer, count=0)), self.headers
+        for shard, rows in enumerate(marker.rows):
+            if not (rows or of_all):
+                continue
+            header = Header(
+                scheme=self.policy.scheme,
+                writer=self.policy.writer,
+                shard=shard,
+                after=self.ends[shard],
+                to=marker.number,
+                answers_offset=self.answers_offset,
+                watermark=self.state.watermark,
+                claimed_up_to=self.state.claimed_up_to,
+                floor=-1,
+                clocks=((marker.number, marker.last_clock),) if rows else (),
+                suspects=marker.suspects[shard],
+            )
+            self.ends[shard] = marker.number
+            block = encode(pack(Entries.from_rows(rows), header))
+            yield INDEX, shard, self.new_key(), block, [(SCHEME_HEADER, self.policy.scheme_text)]
+
+    def end(self, state: State) -> Iterator[Write]:
+        """The last marker, at which every shard has a block that a restore may end at."""
+        self.state, self.answers_offset = state, 0
+        yield from self.cut(of_all=True)
+
+
+def merged(covers: Sequence[Cover], up_to: int | None = None) -> Iterator[FromBatch]:
+    """The survivors of all shards in their order, up to a batch."""
+    suspects = {order for covered in covers for order in covered.suspects}
+    rows = heapq.merge(*map(_rows, covers), key=itemgetter(0))
+    return _by_batch(takewhile(lambda row: up_to is None or row[0][0] <= up_to, rows), suspects)
+
+
+def _by_batch(rows: Iterable[Row], suspects: Collection[Order]) -> Iterator[FromBatch]:
+    for _, group in groupby(rows, key=lambda row: row[0][0]):
+        of_batch = list(group)
+        yield FromBatch(of_batch[0][1], [survivor for _, _, survivor in of_batch], suspects)
+
+
 def writes_of(
-    found: Survivors, policy: Policy, new_key: Callable[[], bytes], without: Collection[str], result: Copied
+    found: Survivors,
+    policy: Policy,
+    new_key: Callable[[], bytes],
+    result: Copied,
+    without: Collection[str] = (),
+    falls: Falls | None = None,
 ) -> Iterator[Write]:
     """All records for the new topics, in the order in which they are written; counts them in ``result``."""
-    ends = [-1] * policy.shards
-    marker = _Marker(0, policy.shards)
-    for order, clock, survivor in found.rows():
-        if survivor.url in without:
-            result.forgotten.add(survivor.url)
-        else:
-            if marker.full(clock, policy):
-                yield from _written(marker, ends, found.state, policy, new_key, last=False)
-                marker = _Marker(marker.number + 1, policy.shards)
-            if order in found.suspects:
-                marker.take_suspect(survivor)
-            marker.take(survivor, clock)
-            result.entries += 1
-    result.markers = marker.number + 1
-    yield from _written(marker, ends, found.state, policy, new_key, last=True)
-
-
-def _written(
-    marker: _Marker, ends: list[int], state: State, policy: Policy, new_key: Callable[[], bytes], *, last: bool
-) -> Iterator[Write]:
-    """A marker, and the blocks that end there: of each shard with survivors in it; at the last marker, of all shards.
-
-    ``ends`` holds for each shard where its last block ended.
-    """
-    headers = [(SCHEME_HEADER, policy.scheme_text)]
-    yield FINGERPRINTS, 0, b"", encode(Batch(scheme=COPIED, writer=policy.writer, count=0)), ()
-    for shard, rows in enumerate(marker.rows):
-        if not (rows or last):
-            continue
-        header = Header(
-            scheme=policy.scheme,
-            writer=policy.writer,
-            shard=shard,
-            after=ends[shard],
-            to=marker.number,
-            answers_offset=0 if last else NEVER_THERE,
-            watermark=state.watermark,
-            claimed_up_to=state.claimed_up_to,
-            floor=-1,
-            clocks=((marker.number, marker.last_clock),) if rows else (),
-            suspects=marker.suspects[shard],
-        )
-        ends[shard] = marker.number
-        yield INDEX, shard, new_key(), encode(pack(Entries.from_rows(rows), header)), headers
+    copied = CopiedIndex(policy, new_key, found.state, without, falls)
+    copied.result = result
+    for batch in _by_batch(found.rows(), found.suspects):
+        yield from copied.take(batch)
+    yield from copied.end(found.state)
 
 
 def lines(result: Copied, without: Sequence[str]) -> Iterator[str]:
-    """For people: what was copied, and which URLs were not there to be left out."""
+    """For people: what was copied, which URLs were not there to be left out, and what fell."""
     yield f"copied {result.entries:,} entries"
     if without:
         yield f"left out {len(result.forgotten):,} of {len(without):,} URLs"
     for url in without:
         if url not in result.forgotten:
             yield f"not in the index: {url}"
+    if result.fallen:
+        yield f"{len(result.fallen):,} survivors are near to an earlier one by the new rules, and were left out"

@@ -70,7 +70,7 @@ def import_index(target: Place, name: str, export: Export, policy: Policy, parti
 
     result = Copied()
     survivors = Survivors(State(0, 0, export.watermark, {}), export.suspects, export.rows)
-    writes = writes_of(survivors, policy, new_key, (), result)
+    writes = writes_of(survivors, policy, new_key, result)
     plant(target, name, _missing(writes, target.bounds(FINGERPRINTS, 0).end, there), result)
     target.commit(begins(from_the_first_page(target, policy, partitions), result))
     return result

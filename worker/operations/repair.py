@@ -286,8 +286,8 @@ def refuse_workers(place: Place) -> None:
 def _collect(blocks: Sequence[Block], states: dict[int, State]) -> None:
     """Add the states that blocks tell, which must be the same in all shards."""
     for block in blocks:
-        if block.answers_offset == NEVER_THERE:
-            continue  # a bridge of an earlier repair
+        if block.answers_offset >= NEVER_THERE:
+            continue  # a bridge of an earlier repair, or a part of a copy
         told = State.of(block)
         if states.setdefault(block.to, told) != told:
             raise Refused(

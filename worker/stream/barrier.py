@@ -21,7 +21,7 @@ from crawler_plugin.wire.errors import Refused, UnreadableRecord
 from crawler_plugin.wire.messages import Batch, decode
 from crawler_plugin.wire.topics import FINGERPRINTS, PAGES
 from worker.stream.log import Bounds, Readable, Record
-from worker.stream.policy import Policy
+from worker.stream.policy import SUCCESSOR_HEADER, Policy
 from worker.verdict.claims import Claims
 
 WAY_ON: Final = (
@@ -42,14 +42,15 @@ class Barred(Refused):
 
 
 class Barrier(NamedTuple):
-    """A record that must not be decided, and why."""
+    """A record that must not be decided, why, and what to do then."""
 
     offset: int
     why: str
+    way_on: str = WAY_ON
 
     def refusal(self) -> Barred:
         """What to say when everything before it is decided."""
-        return Barred(f"record {self.offset} of {FINGERPRINTS} {self.why}. {WAY_ON}")
+        return Barred(f"record {self.offset} of {FINGERPRINTS} {self.why}. {self.way_on}")
 
 
 class Ends:
@@ -87,6 +88,20 @@ class Ends:
             found = self._ask([(PAGES, number) for number in numbers])
             self._known.update(zip(numbers, (bounds.end for bounds in found), strict=True))
         return self._known
+
+
+def end_of(record: Record) -> Barrier | None:
+    """The end of a generation, if this record of ``fingerprints`` is one: the outputs are another's from here on."""
+    successor = dict(record.headers).get(SUCCESSOR_HEADER)
+    if successor is None:
+        return None
+    name = successor.decode(errors="replace")
+    return Barrier(
+        record.offset,
+        f"gives the outputs to topics.generation={name!r}, and all before it is committed",
+        f"Start workers with topics.generation={name} in the place of this one. Where these only stand by, the copy "
+        "broke off: run `python -m worker index copy` again, which says how to go on; nothing is lost",
+    )
 
 
 def unreadable(record: Record, refusal: Refused) -> Barrier:
@@ -148,6 +163,9 @@ def outside(place: Readable) -> Ends:
 def barriers(ends: Ends, records: Iterable[Record], policy: Policy) -> Iterator[Barrier]:
     """The barriers among these records of ``fingerprints``, for a command that is no worker."""
     for record in records:
+        if (ended := end_of(record)) is not None:
+            yield ended
+            continue
         try:
             batch = decode(Batch, record.value)
         except UnreadableRecord:

@@ -17,10 +17,10 @@ from crawler_plugin.wire.errors import Refused, Unavailable, UnreadableRecord
 from crawler_plugin.wire.messages import Answer, Batch, decode
 from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS
 from worker.index.queries import Queries
-from worker.stream.barrier import Barrier, Ends, impossible_or_beyond, unreadable
+from worker.stream.barrier import Barrier, Ends, end_of, impossible_or_beyond, unreadable
 from worker.stream.log import Readable, Record
 from worker.stream.observer import Observer
-from worker.stream.policy import Policy, ReplayPoint, other_scheme
+from worker.stream.policy import COPIED, Policy, ReplayPoint, other_scheme
 from worker.verdict.claims import Claims
 from worker.verdict.decide import Decisions, decide
 
@@ -228,6 +228,9 @@ class Follower:
     def _take_batch(self, record: Record) -> None:
         if self.barrier is not None:
             return
+        if (ended := end_of(record)) is not None:
+            self._unchecked.append(ended)
+            return
         try:
             batch = decode(Batch, record.value)
         except Refused as refusal:
@@ -240,6 +243,8 @@ class Follower:
             if record.offset == 0:
                 # Another worker began the log while this one found it empty: it is the log of that scheme.
                 raise other_scheme(self.policy, batch.scheme, record.headers, FINGERPRINTS)
+            if batch.scheme == COPIED:
+                return  # the end of a copy, behind which workers that stood by begin
             self.observer.foreign_scheme(record.offset, batch.scheme)
             return
         try:

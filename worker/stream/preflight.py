@@ -21,7 +21,7 @@ from crawler_plugin.wire.topics import (
 from worker.stream.kafka.topic_admin import MISSING, MORE_PARTITIONS, PARTITIONS, Difference
 from worker.stream.log import Log, NotYet, read_to_end
 from worker.stream.partition.record_sizes import LEAST_BYTES
-from worker.stream.policy import COPIED, Policy, other_scheme
+from worker.stream.policy import COPIED, LIVE_HEADER, Policy, other_scheme
 
 VITAL: Final = (PARTITIONS, "cleanup.policy", "message.timestamp.type")
 """Differences with which a verdict could be wrong, or be gone before anybody has read it. Any other difference
@@ -95,13 +95,18 @@ def limits(specs: Sequence[TopicSpec], differences: Sequence[Difference]) -> Top
 def check_scheme(log: Log, policy: Policy) -> None:
     """The log's scheme is that of its first batch or, if retention took all, that of the index blocks.
 
+    Where an index is copied from a generation that works, its workers may begin and stand by.
+
     Raises:
         Refused: it is not this worker's; the message says which setting differs.
     """
     found = _first_of(log, FINGERPRINTS, 0, Batch)
     if found is not None and found[0] == COPIED:
+        live = LIVE_HEADER in dict(found[1])
         found = _first_of(log, FINGERPRINTS, 0, Batch, behind_copy=True)
-        if found is None:  # an index was copied here; then the group has consumed offsets, unless the copy broke off
+        if (
+            found is None and not live
+        ):  # an index was copied here; then the group has consumed offsets, unless the copy broke off
             try:
                 whole = log.pages().committed(0) is not None
             except NotYet:  # somebody works here

@@ -12,6 +12,7 @@ from crawler_plugin.wire.errors import Unavailable
 from crawler_plugin.wire.messages import Claim
 from worker.pool.process_pool import PoolUsage
 from worker.stream.barrier import Ends
+from worker.stream.inheritance import Inheritance
 from worker.stream.log import Log, NotYet, Record, Role
 from worker.stream.log_follower import Follower, LogSubscriber
 from worker.stream.observer import Observer, contained
@@ -83,6 +84,7 @@ class Worker:
         self.shards: dict[int, OwnedShard] = {}
         self.followers: list[Follower] = []
         self.ends = Ends(self.log.all_bounds, self.log.has_partition)
+        self.inheritance = Inheritance(self.log)
         self.draining = False
         self.parted = False
         self._asked_at = 0.0
@@ -177,6 +179,7 @@ class Worker:
             follower.close()
         for shard in self.shards.values():
             shard.close()
+        self.inheritance.close()
         self.followers = []
 
     @property
@@ -202,7 +205,8 @@ class Worker:
 
     def _renew_partition(self, number: int) -> None:
         self._lose_partition(number)
-        self.partitions[number] = OwnedPartition(number, self.observer, counts=self.policy.output == "count")
+        counts = self.policy.output == "count"
+        self.partitions[number] = OwnedPartition(number, self.observer, counts, self.inheritance.consumed)
         if number >= self.policy.partitions:
             # The topic has grown. The outputs need not have: what is claimed could not be committed.
             self.partitions[number].move(PartitionState.UNCLAIMED)

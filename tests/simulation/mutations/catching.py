@@ -10,6 +10,7 @@ from tests.simulation.mutations.barriers import OF_BARRIERS
 from tests.simulation.mutations.changes import OF_CHANGES
 from tests.simulation.mutations.flags import OF_FLAGS
 from tests.simulation.mutations.generations import OF_COPYING, OF_SWITCHING
+from tests.simulation.mutations.handovers import OF_HANDOVERS
 from tests.simulation.mutations.holders import OF_HOLDERS
 from tests.simulation.mutations.mutation import Mutation
 from tests.simulation.mutations.odd_input import OF_ODD_INPUT
@@ -28,6 +29,7 @@ PLAYED: Final[dict[str, tuple[Mutation, ...]]] = {
     "titled": OF_TITLES,
     "flagged": OF_FLAGS,
     "succession": (*OF_COPYING, *OF_SWITCHING, *OF_BARRIERS),
+    "handover": OF_HANDOVERS,
     "titled-succession": OF_COPYING_TITLES,
     "growing-succession": OF_COPYING_PARTITIONS,
     "gap": OF_REPAIRS,

@@ -15,7 +15,7 @@ from worker.stream.partition.owned import OwnedPartition
 from worker.stream.policy import NOTHING, Note, ReplayPoint
 
 
-@in_place_of(copy_index._Marker, "take")
+@in_place_of(copy_index.Marker, "take")
 def copied_marker_with_its_first_clock(honest: Any, self: Any, survivor: Any, clock: int) -> None:
     """All of a marker expires with the first of it."""
     honest(self, survivor, clock)

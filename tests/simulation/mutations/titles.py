@@ -88,7 +88,7 @@ def restored_survivor_loses_its_doubt(honest: Any, block: Any) -> Any:
     return dataclasses.replace(honest(block), doubt=None)
 
 
-@in_place_of(copy_index._Marker, "take")
+@in_place_of(copy_index.Marker, "take")
 def copied_survivor_loses_its_title(honest: Any, self: Any, survivor: Survivor, clock: int) -> None:
     """A copy of the index makes its survivors anew from what it knows of them: title and doubt are forgotten."""
     honest(self, survivor._replace(title=0, doubt=ANNOUNCED), clock)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -50,6 +51,8 @@ class OwnedPartition(LogSubscriber):
     number: int
     observer: Observer
     counts: bool = False
+    inherited: Callable[[int], Committed | None] = lambda partition: None
+    """What the generation before has left of a partition without a commit; raises ``NotYet`` as ``Inheritance``."""
 
     def __post_init__(self) -> None:
         self.state = PartitionState.LOCATING
@@ -76,6 +79,7 @@ class OwnedPartition(LogSubscriber):
            first offset before anything is claimed. They are taken in this order, since an answer to a batch at or after
            the second cannot lie before the first; and they are committed, since a later owner that finds claims but no
            commit would not know their verdicts.
+           Where the generation goes on for another one, commit what it was given instead.
         3. If the point is older than the answers that are kept, although no batch came after it, commit the place where
            these begin, before anything is claimed. Once there is a batch, nobody could tell that no answer is missing.
         4. Ask where ``fingerprints`` ends now: whatever was claimed before this worker owned the partition lies before.
@@ -131,6 +135,9 @@ class OwnedPartition(LogSubscriber):
     def _first_commit(self, log: Log) -> Committed:
         answers_offset = log.bounds(ANSWERS, 0).end
         batch = log.bounds(FINGERPRINTS, 0).end
+        if batch and (inherited := self.inherited(self.number)) is not None:
+            log.pages().commit({self.number: inherited})
+            return inherited
         note = Note(ReplayPoint(batch, answers_offset), self.written_from)
         first = Committed(log.bounds(PAGES, self.number).begin, note.to_metadata())
         log.pages().commit({self.number: first})

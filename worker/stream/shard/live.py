@@ -275,7 +275,7 @@ class LiveShard(LogSubscriber):
         standing.answers_offset = decided.after.answers_offset
         places = decided.decisions.survivors(self.number, self.policy.shards)
         if len(places):
-            survivors = _entries_of(decided, places)
+            survivors = entries_of(decided, places)
             self.memory_limit.grow(self.number, len(survivors), self.index, standing.clocks.nbytes)
             self.index.store(survivors)
             if self.policy.ttl is not None:
@@ -367,7 +367,7 @@ def _known(numbers: NDArray[np.int64]) -> bytes:
     return np.where(numbers < 0, NOT_KNOWN, numbers).astype(np.uint8).tobytes()
 
 
-def _entries_of(decided: DecidedBatch, places: NDArray[np.int64]) -> Entries:
+def entries_of(decided: DecidedBatch, places: NDArray[np.int64]) -> Entries:
     """The claims at these places of a batch, as survivors."""
     claims = decided.claims
     pages = claims.pages.among(places)

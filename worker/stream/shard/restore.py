@@ -11,13 +11,13 @@ from operator import methodcaller
 from typing import Final, NamedTuple
 
 from crawler_plugin.wire.errors import Refused, UnreadableRecord
-from crawler_plugin.wire.messages import Block, decode
-from crawler_plugin.wire.topics import INDEX
-from worker.index.blocks import Cover, cover
+from crawler_plugin.wire.messages import Answer, Block, decode, encode
+from crawler_plugin.wire.topics import ANSWERS, INDEX
+from worker.index.blocks import NO_BATCH, Cover, cover, suspects_of, unpack
 from worker.index.entries import Entries
-from worker.stream.log import Log, Record
+from worker.stream.log import Log, Record, Sent, Ticket
 from worker.stream.observer import Observer
-from worker.stream.policy import BRIDGE_HEADER, Policy, ReplayPoint, other_scheme
+from worker.stream.policy import BEING_COPIED, BRIDGE_HEADER, Policy, ReplayPoint, other_scheme
 from worker.stream.replay import readable_point
 from worker.stream.resources import WorkerResources
 from worker.stream.shard.expiry_clocks import Clocks
@@ -91,6 +91,9 @@ class Restoration:
     4. Load what it holds, in the background, if there is one.
     5. Check that both logs still reach back to its end.
 
+    Where the index is being copied from a generation that works, the cover ends at a block that others will follow.
+    Then, behind 4, what comes is read and loaded, up to the last block of the copy; the copy hears how far that is.
+
     Where 3 to 5 fail with a snapshot, or 2 finds that a repair has given up batches that it holds, all steps begin anew
     without the snapshot.
     """
@@ -119,6 +122,8 @@ class Restoration:
         self._read = False
         self._bridged: int | None = None
         self._loading: Future[_Loaded] | None = None
+        self._told: int | None = None
+        self._telling: Ticket | None = None
         self._closed = False
 
     @property
@@ -165,6 +170,8 @@ class Restoration:
             return None
         try:
             loaded = self._loading.result()
+            if loaded.standing.answers_offset == BEING_COPIED and not self._follow(loaded):
+                return None
             here = ReplayPoint(loaded.standing.to + 1, loaded.standing.answers_offset)
             loaded.standing.answers_offset = readable_point(self.log, here, f"shard {self.number}").answers_offset
         except OverMemoryLimit:
@@ -181,6 +188,48 @@ class Restoration:
         shard = LiveShard(self.number, self.policy, loaded.survivors, loaded.standing, limit, self.observer, templates)
         self.resources.memory_limit.count(self.number, loaded.survivors, shard.standing.clocks.nbytes)
         return Restored(shard, self.block_keys, self.reader.position, loaded.floor)
+
+    def _follow(self, loaded: _Loaded) -> bool:
+        """Take in what was copied since; true at the end of the copy, of which this side tells how far it has come."""
+        standing = loaded.standing
+        if self._told is None:
+            self.reader = self.log.reader(INDEX, self.number, self.reader.position)
+            self._told = NO_BATCH
+        records = self.reader.read(_WAIT)
+        for record in records:
+            block = read_block(record, self.number, self.policy, self.observer)
+            if block is not None and block.to > standing.to:
+                self._take_copied(block, loaded)
+                self.block_keys[record.key or b""] = block.to
+        if standing.answers_offset != BEING_COPIED:
+            self.reader.close()
+            return True
+        lost = self._telling is not None and self._telling.state is Sent.FAILED
+        if not records and (lost or standing.to > self._told):
+            self._told = standing.to
+            told = Answer(scheme=self.policy.scheme, writer=self.policy.writer, batch=standing.to, shard=self.number)
+            self._telling = self.log.append(ANSWERS, 0, None, encode(told))
+        return False
+
+    def _take_copied(self, block: Block, loaded: _Loaded) -> None:
+        standing, clocks = loaded.standing, loaded.standing.clocks
+        if block.after > standing.to:
+            raise Refused(
+                f"shard {self.number} was copied up to batch {standing.to}, and the next block begins behind batch "
+                f"{block.after}: what lies between is not on {INDEX}. Copy the index again, into another generation"
+            )
+        try:
+            entries = unpack(block).after(standing.to)
+        except UnreadableRecord as error:
+            raise Refused(f"{error}: copy the index again, into another generation") from error
+        self.resources.memory_limit.grow(self.number, len(entries), loaded.survivors, clocks.nbytes)
+        loaded.survivors.store(entries)
+        if self.policy.ttl is not None:
+            for clock in block.clocks:
+                clocks.append(*clock)
+        standing.to, standing.answers_offset, standing.watermark = block.to, block.answers_offset, block.watermark
+        standing.claimed_up_to = dict(block.claimed_up_to)
+        standing.suspects |= dict.fromkeys(suspects_of(block), LONG_AGO)
 
     def _without_snapshot(self, why: str) -> None:
         assert self.snapshot is not None

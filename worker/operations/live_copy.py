@@ -1,0 +1,254 @@
+"""Copies the index of a generation into another one while its workers run, and hands over.
+
+The markers and blocks are those of ``worker.operations.copy_index``, of which nobody who restores a shard may take a
+part for the whole. What differs is how the two generations meet.
+
+1. *Copy.* The blocks of all shards tell of all survivors up to one batch; these are written.
+2. *Follow.* From there on both logs of the old generation are read, as its workers do. Each batch that is decided
+   leaves survivors, which are written in their order. The workers of the new generation are started: they load the
+   blocks as they come, say on ``answers`` up to which marker they have done so, and claim nothing.
+3. *Hand over.* A record on ``fingerprints`` names the successor. It is the end of the old generation: every worker
+   there decides, commits and writes what lies before it, and ends (``worker.stream.barrier``). Claims behind it are
+   never decided; their pages are claimed anew.
+4. When all that was claimed before that record is committed and the old workers have ended, the old generation's
+   consumed offsets name the successor, too.
+5. The last survivors are written, each shard gets a block at which a restore may end, and a last record hands the
+   consumed offsets to the new generation (``worker.stream.inheritance``). With that append it begins.
+
+Whoever ends before 3 has changed nothing: the old generation goes on. From 3 on it cannot, whatever happens, and the
+new one does not begin before 5: what broke off between them is made good by another copy, with running workers or
+without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Final
+
+from crawler_plugin.wire.errors import Refused, Unavailable, UnreadableRecord
+from crawler_plugin.wire.messages import LAST_BATCH, Answer, Batch, decode, encode
+from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, PAGES
+from worker.operations.copy_index import (
+    CopiedIndex,
+    Falls,
+    FromBatch,
+    Write,
+    consumed_of,
+    covered,
+    is_of_earlier_program,
+    merged,
+)
+from worker.operations.repair import BEGINNING, Place, State
+from worker.operations.switch import Generation
+from worker.stream.barrier import outside, refuse_poisoned
+from worker.stream.inheritance import encoded
+from worker.stream.log import Committed, Reader
+from worker.stream.log_follower import DecidedBatch, Follower, LogSubscriber
+from worker.stream.observer import Observer
+from worker.stream.policy import (
+    BEING_COPIED,
+    CONSUMED_HEADER,
+    COPIED,
+    LIVE_HEADER,
+    SUCCESSOR_HEADER,
+    Note,
+    Policy,
+    ReplayPoint,
+)
+from worker.stream.replay import Reach, check_reach, logs_of
+from worker.stream.shard.live import entries_of
+from worker.verdict.clock import watermark_after
+
+_LIVE: Final = ((LIVE_HEADER, b"1"),)
+
+
+class LiveCopy(LogSubscriber):
+    """One copy, a step at a time: ``begin``; ``follow`` until ``awaited`` is empty; ``hand_over``; ``end`` until true.
+
+    Args:
+        source: the generation that works, and ``target`` the one that is to follow, whose topics are empty.
+        names: of both.
+        before: the rules of the old generation, and ``after`` those of the new one.
+        partitions: all that ``pages`` has.
+        without, falls: as for ``CopiedIndex``.
+    """
+
+    def __init__(
+        self,
+        source: Place,
+        target: Place,
+        names: tuple[str, str],
+        before: Policy,
+        after: Policy,
+        new_key: Callable[[], bytes],
+        partitions: Iterable[int],
+        without: Collection[str] = (),
+        falls: Falls | None = None,
+    ) -> None:
+        self.source = source
+        self.target = target
+        self.old = Generation(names[0], source)
+        self.name = names[1]
+        self.before = before
+        self.partitions = frozenset(partitions)
+        self.state = BEGINNING
+        self.copied = CopiedIndex(after, new_key, BEGINNING, without, falls, BEING_COPIED, _LIVE)
+        self._loaded = dict.fromkeys(range(after.shards), -1)
+        self._answers: Reader | None = None
+        self._follower: Follower | None = None
+        self._waiting: list[Write] = []
+
+    @property
+    def follower(self) -> Follower:
+        """What reads the logs of the old generation, from ``begin`` on."""
+        assert self._follower is not None
+        return self._follower
+
+    # 1
+
+    def begin(self) -> None:
+        """Copy what the blocks hold; needs as much memory as they take on the topic.
+
+        Raises:
+            Refused: a block is damaged or of other settings, the logs do not reach back to the blocks, or the outputs
+                were given to another generation.
+        """
+        covers = [covered(self.source, shard, self.before) for shard in range(self.before.shards)]
+        states = [BEGINNING if found.last is None else State.of(found.last) for found in covers]
+        self.state = state = min(states, key=lambda state: state.to)
+        if (reach := check_reach(logs_of(self.source), state.point)) is not Reach.FINE:
+            raise Refused(f"what follows batch {state.to} is {reach.value}: run `python -m worker repair` first")
+        pages = {number: self.source.bounds(PAGES, number).end for number in self.partitions}
+        refuse_poisoned(state.claimed_up_to, pages, f"blocks of {self.old.shown}")
+        self._given()
+        self.target.write(self.copied.cut(of_all=True))
+        for batch in merged(covers, state.to):
+            self._waiting.extend(self.copied.take(batch))
+            self._write()
+        self._follower = Follower(self.source, self.before, state.point, Observer(), outside(self.source))
+        self._follower.subscribers.append(self)
+        self._answers = self.target.reader(ANSWERS, 0, 0)
+
+    # 2
+
+    def follow(self, wait: float = 0.0) -> int:
+        """Take in what the old generation has decided since; how many batches there are behind that."""
+        self.follower.read(wait)
+        self.follower.decide()
+        self._write()
+        if self.follower.barred is not None:
+            return 0
+        return max(0, self.source.bounds(FINGERPRINTS, 0).end - self.follower.place.batch)
+
+    def on_decided(self, decided: DecidedBatch) -> None:
+        """Take up the survivors of a batch."""
+        claims, state = decided.claims, self.state
+        claimed = dict(state.claimed_up_to)
+        for partition, offset in claims.highest.items():
+            claimed[partition] = max(offset, claimed.get(partition, -1))
+        watermark = watermark_after(state.watermark, claims)
+        self.state = State(decided.offset, decided.after.answers_offset, watermark, claimed)
+        survivors = [*entries_of(decided, decided.decisions.survivors(0, 1))]
+        self._waiting.extend(self.copied.take(FromBatch(watermark, survivors)))
+
+    def awaited(self) -> list[int]:
+        """The shards of the new generation that no worker has loaded up to their last block."""
+        assert self._answers is not None
+        for record in self._answers.read():
+            try:
+                answer = decode(Answer, record.value)
+            except UnreadableRecord:
+                continue
+            if answer.scheme == self.copied.policy.scheme and answer.shard in self._loaded:
+                self._loaded[answer.shard] = max(answer.batch, self._loaded[answer.shard])
+        return [shard for shard, batch in self._loaded.items() if batch < self.copied.ends[shard]]
+
+    # 3
+
+    def hand_over(self) -> None:
+        """Write what has gathered, and end the old generation, if nothing else has ended it.
+
+        Raises:
+            Refused: it has batches of an earlier program.
+        """
+        self.target.write(self.copied.cut())
+        self.follow()
+        barred = self.follower.barred
+        if barred is None:
+            self.source.write([(FINGERPRINTS, 0, b"", LAST_BATCH, [(SUCCESSOR_HEADER, self.name.encode())])])
+        elif is_of_earlier_program(self.source, barred.offset):
+            raise Refused(
+                f"batch {barred.offset} of {self.old.shown} is of an earlier program, and in no block yet: start its "
+                "workers, stop them with SIGTERM when all pages are committed, and copy without --live"
+            )
+
+    # 4 and 5
+
+    def end(self) -> bool:
+        """Whether the new generation has begun; if not, ask again.
+
+        Raises:
+            Refused: somebody else writes where the copy does, or the outputs were given to another generation.
+        """
+        self.follow()
+        if self.follower.barred is None or self._given() is None or self.source.workers():
+            return False
+        if (given := self._given()) is None:
+            return False
+        self._see_that_no_other_writes(given)
+        told = {
+            number: Committed(offset, note._replace(successor=self.name).to_metadata())
+            for number, (offset, note) in given.items()
+        }
+        self.source.commit(told)
+        self.target.write(self.copied.end(self.state))
+        point = ReplayPoint(self.copied.result.markers + 1, 0)
+        begins = {
+            number: Committed(offset, note._replace(point=point, successor=None).to_metadata())
+            for number, (offset, note) in given.items()
+        }
+        last = encode(Batch(scheme=COPIED, writer=self.copied.policy.writer, count=0))
+        self.target.write([(FINGERPRINTS, 0, b"", last, [*_LIVE, (CONSUMED_HEADER, encoded(begins))])])
+        return True
+
+    def close(self) -> None:
+        """Read no more."""
+        if self._follower is not None:
+            self._follower.close()
+        if self._answers is not None:
+            self._answers.close()
+
+    def _given(self) -> dict[int, tuple[int, Note]] | None:
+        """By partition, the consumed offset and its note; None while claimed pages are not committed.
+
+        Raises:
+            Refused: the outputs were given to another generation.
+        """
+        given = {}
+        for number in sorted(self.partitions | self.state.claimed_up_to.keys()):
+            begin = self.source.bounds(PAGES, number).begin
+            try:
+                committed, note = consumed_of(self.old, number, begin, self.state, self.before)
+            except Unavailable:
+                return None
+            if note.successor not in (None, self.name):
+                raise Refused(
+                    f"{self.old.shown} has given the outputs to topics.generation={note.successor!r}: start the "
+                    "workers of that one. If a copy to it broke off: delete its topics, and copy to that name again"
+                )
+            if self.state.knows(number) >= committed.offset:
+                return None
+            given[number] = committed.offset, note
+        return given
+
+    def _see_that_no_other_writes(self, given: Iterable[int]) -> None:
+        found = self.target.bounds(FINGERPRINTS, 0).end
+        if found != self.copied.result.markers or any(self.target.committed(number) for number in given):
+            raise Refused(
+                f"somebody else works in topics.generation={self.name!r}, or copies into it: copy to another name"
+            )
+
+    def _write(self) -> None:
+        if self._waiting:
+            self.target.write(self._waiting)
+            self._waiting = []
