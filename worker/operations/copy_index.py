@@ -373,10 +373,11 @@ class CopiedIndex:
         policy: Policy,
         new_key: Callable[[], bytes],
         state: State,
+        answers_offset: int,
+        headers: Headers = (),
+        *,
         without: Collection[str] = (),
         falls: Falls | None = None,
-        answers_offset: int = NEVER_THERE,
-        headers: Headers = (),
     ) -> None:
         self.policy = policy
         self.new_key = new_key
@@ -460,7 +461,7 @@ def writes_of(
     falls: Falls | None = None,
 ) -> Iterator[Write]:
     """All records for the new topics, in the order in which they are written; counts them in ``result``."""
-    copied = CopiedIndex(policy, new_key, found.state, without, falls)
+    copied = CopiedIndex(policy, new_key, found.state, NEVER_THERE, without=without, falls=falls)
     copied.result = result
     for batch in _by_batch(found.rows(), found.suspects):
         yield from copied.take(batch)

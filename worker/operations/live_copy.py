@@ -92,7 +92,7 @@ class LiveCopy(LogSubscriber):
         self.before = before
         self.partitions = frozenset(partitions)
         self.state = BEGINNING
-        self.copied = CopiedIndex(after, new_key, BEGINNING, without, falls, BEING_COPIED, _LIVE)
+        self.copied = CopiedIndex(after, new_key, BEGINNING, BEING_COPIED, _LIVE, without=without, falls=falls)
         self._loaded = dict.fromkeys(range(after.shards), -1)
         self._answers: Reader | None = None
         self._follower: Follower | None = None

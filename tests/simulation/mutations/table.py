@@ -89,7 +89,8 @@ generation, perhaps up to a forged record that nobody may decide, or the outputs
 while commands break off, and `titled-succession` and `growing-succession` are the same with pages that have titles, and
 with partitions that come; in `handover` the index is copied while its workers work, and those of the next generation,
 which stand by, take over at one record, and the copy is killed at any write; in `gap` logs,
-blocks and consumed offsets are lost, and a repair goes on. J1 to J10 are the promises, as `tests/guarantees.py` and `tests/simulation/` number them.
+blocks and consumed offsets are lost, and a repair goes on. J1 to J10 are the promises, as `tests/guarantees.py` and
+`tests/simulation/` number them.
 
 `python -m tools.simulation --play small --seed 5` plays one schedule again. This file is renewed by
 `python -m tools.simulation --mutations --out docs/mutations.md`.
