@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import islice
@@ -17,10 +17,11 @@ from urllib.request import urlopen
 import pytest
 
 from crawler_plugin.wire.errors import Refused
+from crawler_plugin.wire.messages import Claim, Order
 from crawler_plugin.wire.outcomes import Verdict
-from crawler_plugin.wire.topics import PAGES, VERDICTS, topic_name
+from crawler_plugin.wire.topics import FINGERPRINTS, PAGES, VERDICTS, topic_name
 from tests import oracle
-from tests.cluster.cluster import Cluster, WorkerProcess, grow
+from tests.cluster.cluster import PROGRAM, Cluster, WorkerProcess, grow
 from tests.cluster.crawl import Crawler, invented
 from tests.cluster.outside import committed_ends, read, traces
 from tests.guarantees import Source, Traces, check_accounts, check_guarantees, check_verdicts
@@ -29,6 +30,7 @@ from worker.cli import index, repair, switch, topics
 from worker.compose import parts
 from worker.compose.topology import specs
 from worker.config import load_settings
+from worker.index.entries import Survivor
 from worker.stream.kafka.outsider import ClusterView
 from worker.stream.kafka.topic_admin import compare_topics
 from worker.stream.policy import Note
@@ -254,3 +256,81 @@ def test_an_index_goes_on_with_other_shards_and_without_a_forgotten_url(
         "findings",
     }
     assert command(topics, new, "check") == 0
+
+
+def copying_live(old: Cluster, *given: str) -> WorkerProcess:
+    """The command, once it says that workers of the new generation may come."""
+    copying = old.start_worker(program=(*PROGRAM, "index", "copy", "--live", "--to", "b", *given))
+    wait_for(lambda: "Start workers with" in copying.said() or not copying.alive, "the index to be copied")
+    assert copying.alive, copying.said()
+    return copying
+
+
+@pytest.mark.parametrize(
+    ("before", "given", "after"),
+    [
+        (("topics.shards=2",), ("--shards", "3"), ("topics.shards=3",)),
+        (
+            ("topics.shards=2", "near.predicate=simhash", "near.k=0"),
+            ("--near", "k=3"),
+            ("topics.shards=2", "near.predicate=simhash", "near.k=3"),
+        ),
+    ],
+    ids=["shards", "rule"],
+)
+def test_workers_hand_over_to_those_of_a_copied_index_while_pages_come_in(
+    start: Start, tmp_path: Path, before: Sequence[str], given: Sequence[str], after: Sequence[str]
+) -> None:
+    old = start("", *before)
+    ending = [old.start_worker(), old.start_worker()]
+    with Crawler(old.options, old.prefix, invented(seed=8), a_second=40) as crawler:
+        wait_for(lambda: sum(old.consumed().values()) > 80, "some pages to be judged")
+        copying_live(old, *given).kill()
+        assert command(topics, old, "delete", "--generation", "b") == 0
+        fallen = tmp_path / "fallen.jsonl"
+        copying = copying_live(old, *given, "--fallen", str(fallen))
+        new = start("b", *after, topics_there=True)
+        beginning = [new.start_worker(), new.start_worker()]
+        assert copying.process.wait(120) == 0, copying.said()
+        assert [worker.process.wait(60) for worker in ending] == [4, 4]
+        assert all("gives the outputs to topics.generation='b'" in worker.said() for worker in ending)
+        handed_over_at = crawler.sent
+        wait_for(lambda: crawler.sent > handed_over_at + 60, "more pages")
+        crawler.stop()
+    new.wait_until_committed()
+    assert all(map(ready, beginning))
+    assert new.stop() == [0, 0]
+
+    left, right, known = left_by(old), left_by(new), oracle.Known()
+    (end, *_) = (r.offset for r in read(old.bootstrap, old.prefix + FINGERPRINTS) if "successor" in dict(r.headers))
+    log = [(offset, batch) for offset, batch in left.log if offset < end]
+    judged = oracle.verdicts(log, left.near, scheme=left.scheme, known=known)
+    check_verdicts(accounted(left), judged)
+    stay: list[tuple[Order, Claim | Survivor]] = []
+    for order, survivor in known.survivors:
+        if not any(right.near(survivor, other) for _, other in stay):
+            stay.append((order, survivor))
+    fell = {survivor.url for _, survivor in known.survivors} - {survivor.url for _, survivor in stay}
+    told = [json.loads(line)["url"] for line in fallen.read_bytes().splitlines()] if fallen.exists() else []
+    assert set(told) >= fell
+    assert len(told) == len(known.survivors) - len(stay)
+    assert bool(told) == ("--near" in given)
+    scheme = parts.scheme(new.settings, parts.recipe(new.settings)).id
+    inherited = oracle.Known(stay, {}, dict(known.claimed_up_to), known.watermark)
+    check_verdicts(accounted(right), oracle.verdicts(right.log, right.near, scheme=scheme, known=inherited))
+    assert left.verdicts
+    assert right.verdicts
+    check_accounts(
+        replace(
+            left,
+            pages=right.pages,
+            verdicts=left.verdicts + right.verdicts,
+            dead=left.dead + right.dead,
+            passed=left.passed + right.passed,
+        )
+    )
+
+
+def accounted(traces: Traces) -> dict[Source, Verdict | None]:
+    """What became of each page in a generation, None for a dead letter."""
+    return {record.source: record for record in traces.verdicts} | dict.fromkeys(traces.dead)
