@@ -16,7 +16,7 @@ from crawler_plugin.wire.messages import Block, decode
 from crawler_plugin.wire.topics import FINGERPRINTS, INDEX, VERDICTS
 from tests.guarantees import Violation
 from tests.oracle import Known, verdicts
-from tests.simulation.checks import check, check_clocks, check_written, everything, recorded
+from tests.simulation.checks import check, check_claims, check_written, everything, recorded
 from tests.simulation.memory_log import MemoryLog
 from tests.simulation.mutations.mutation import replaced
 from tests.simulation.place import BrokeOff, TwinPlace
@@ -72,7 +72,7 @@ class Handover:
         """Raises ``Violation`` for the first promise that is broken."""
         for generation in (self.old, self.new):
             check(generation)
-            check_clocks(generation)
+            check_claims(generation)
             check_written(generation)
 
     def _another(self) -> Schedule:
