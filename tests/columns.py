@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from crawler_plugin.wire.messages import NEAR_REASONS, NOT_KNOWN, Answer, Batch, Claim, Hit, Order
+from crawler_plugin.wire.messages import NEAR_REASONS, NOT_KNOWN, Answer, Batch, Claim, Forget, Hit, Order
 from worker.stream.log_follower import Pending
 from worker.verdict.claims import Claims
 
@@ -15,8 +15,8 @@ def batch_of(claims: Iterable[Claim], scheme: bytes = b"scheme-8", writer: bytes
     return Claims.of(list(claims)).to_batch(scheme, writer)
 
 
-def claims_of(batch: Batch) -> Sequence[Claim]:
-    return list(Claims.of_batch(batch))
+def claims_of(batch: Batch | Forget) -> Sequence[Claim]:
+    return [] if isinstance(batch, Forget) else list(Claims.of_batch(batch))
 
 
 def pending(offset: int, *claims: Claim, writer: bytes = b"w") -> Pending:
@@ -83,7 +83,7 @@ def void_of(answer: Answer) -> list[int]:
     return [place for (place,) in struct.iter_unpack("<I", answer.void)]
 
 
-def claimed(log: Iterable[tuple[int, Batch]], scheme: bytes) -> Iterator[Claim]:
+def claimed(log: Iterable[tuple[int, Batch | Forget]], scheme: bytes) -> Iterator[Claim]:
     """The claims of one scheme, in the order of the log."""
     for _, batch in log:
         if batch.scheme == scheme:

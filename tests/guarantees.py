@@ -1,8 +1,9 @@
 """The guarantees, checked on what was left on the topics, by whomever: a simulated world or a real broker.
 
-J1 (G1) no two live survivors with different URLs are near, unless the later one was pardoned. J2 (G2) a duplicate names
-an earlier live survivor that it is near to. J3 (G3, G5) whoever committed a page, and whenever, its verdict is a
-function of the log: it follows from J5. J4 (G4) every page is accounted for once. J5 verdicts equal the oracle's.
+J1 (G1) no two live survivors with different URLs are near, unless the later one was pardoned; one that was forgotten is
+none. J2 (G2) a duplicate names an earlier live survivor that it is near to. J3 (G3, G5) whoever committed a page, and
+whenever, its verdict is a function of the log: it follows from J5. J4 (G4) every page is accounted for once. J5 verdicts
+equal the oracle's.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Final
 
-from crawler_plugin.wire.messages import NOT_STORED, PARDONED, Batch, Order
+from crawler_plugin.wire.messages import NOT_STORED, PARDONED, Batch, Forget, Order
 from crawler_plugin.wire.outcomes import Verdict
 from tests.columns import claims_of
-from tests.oracle import Expected, Known, Near, verdicts
+from tests.oracle import Expected, Known, Near, forgets_of, is_forgotten, verdicts
 
 Source = tuple[int, int]
 
@@ -39,7 +40,7 @@ class Traces:
     copied. Pages that were only ``counted`` have a verdict, unless they could not be read, and are in no output.
     """
 
-    log: list[tuple[int, Batch]]
+    log: list[tuple[int, Batch | Forget]]
     pages: set[Source]
     verdicts: list[Verdict]
     dead: list[Source]
@@ -107,8 +108,9 @@ def check_survivors(traces: Traces, committed: dict[Source, Verdict | None]) -> 
     watermark = traces.known.watermark
     before: dict[int, int] = {}
     after = dict(traces.known.watermark_after)
+    forgets = forgets_of(traces.log, traces.scheme)
     for offset, batch in traces.log:
-        if batch.scheme != traces.scheme:
+        if batch.scheme != traces.scheme or isinstance(batch, Forget):
             continue
         before[offset] = watermark
         watermark = max(watermark, *(claim.clock for claim in claims_of(batch)))
@@ -121,6 +123,9 @@ def check_survivors(traces: Traces, committed: dict[Source, Verdict | None]) -> 
     rows = sorted((r.order, r) for r in committed.values() if r is not None)
     survivors = list(traces.known.survivors)
     for order, record in rows:
+        while forgets and forgets[0][0] < order[0]:
+            _, condition = forgets.pop(0)
+            survivors = [one for one in survivors if not is_forgotten(condition, one[1])]
         claim = claims[order]
         near = [(o, c) for o, c in survivors if live(o, order) and traces.near(c, claim)]
         if record.verdict == "unique":

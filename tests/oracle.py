@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from crawler_plugin.wire.messages import NOT_STORED, PARDONED, Batch, Claim, Order
+from crawler_plugin.wire.messages import NOT_STORED, PARDONED, Batch, Claim, Forget, ForgetCondition, Order
 from worker.fingerprint.near import Match
 from worker.fingerprint.scoped import ScopedRecord
 from worker.index.entries import Survivor
+from worker.sites import host_of, site_of
 from worker.verdict.claims import Claims
 
 Near: TypeAlias = Callable[[ScopedRecord, ScopedRecord], Match | None]
@@ -60,10 +61,34 @@ def _previous(claim: Claim, survivors: list[tuple[Order, Claim | Survivor]]) -> 
     return "none" if not own else "same" if same_text(claim, own[-1]) else "changed"
 
 
+def is_forgotten(condition: ForgetCondition, page: Claim | Survivor) -> bool:
+    """Whether a survivor meets the condition of a record of the log."""
+    match condition.kind:
+        case "site":
+            return site_of(host_of(page.url)) == condition.text
+        case "host":
+            return host_of(page.url) == condition.text
+        case "url-prefix":
+            return page.url.startswith(condition.text)
+        case "before":
+            return (page.clock if isinstance(page, Claim) else page.fetched) < condition.number
+    return page.scope == condition.number
+
+
+def forgets_of(log: Iterable[tuple[int, Batch | Forget]], scheme: bytes) -> list[tuple[int, ForgetCondition]]:
+    """What is to be forgotten by records of one scheme, with their offsets."""
+    return [(offset, one.condition) for offset, one in log if isinstance(one, Forget) and one.scheme == scheme]
+
+
 def verdicts(
-    log: Iterable[tuple[int, Batch]], near: Near, *, scheme: bytes, ttl: int | None = None, known: Known | None = None
+    log: Iterable[tuple[int, Batch | Forget]],
+    near: Near,
+    *,
+    scheme: bytes,
+    ttl: int | None = None,
+    known: Known | None = None,
 ) -> dict[tuple[int, int], Expected]:
-    """The verdict of each page by its source (partition, offset), from batches with their offsets.
+    """The verdict of each page by its source (partition, offset), from batches and what is between, with offsets.
 
     What is ``known`` at first, nothing if it is not given, becomes what is known in the end.
     """
@@ -73,6 +98,9 @@ def verdicts(
         if batch.scheme != scheme:
             continue
         known.survivors = known.live(ttl)
+        if isinstance(batch, Forget):
+            known.survivors = [one for one in known.survivors if not is_forgotten(batch.condition, one[1])]
+            continue
         for place, claim in enumerate(Claims.of_batch(batch)):
             order = (offset, place)
             known.watermark = max(known.watermark, claim.clock)

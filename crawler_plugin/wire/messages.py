@@ -5,7 +5,7 @@
 topic             key                                      value
 ================  =======================================  ==========================================
 ``pages``         canonical URL                            the body's bytes; ``PageMeta`` as headers
-``fingerprints``  none                                     ``Batch`` in an envelope
+``fingerprints``  none                                     ``Batch`` or ``Forget`` in an envelope
 ``answers``       none                                     ``Answer`` in an envelope
 ``index``         16 random bytes                          ``Block`` in an envelope, or a tombstone
 ``deduplicated``  as on ``pages``                          as on ``pages``; verdict headers added
@@ -253,6 +253,61 @@ PACKED_WIDTHS: Final = {
 """Bytes a claim of each column in ``Batch.packed``: all whole numbers, signed where ``Claim`` has them so."""
 
 
+class ForgetCondition(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
+    """Which survivors are to be forgotten, by ``kind``: those whose URL's registered domain or host is ``text``, or
+    whose URL begins with it; those fetched before ``number``, in milliseconds since 1970 UTC; or those of the scope
+    whose 64 bits are ``number``. ``site`` is that of such pages' claims, by which most others are told apart without a
+    look at their URLs; 0 where it is not known.
+    """
+
+    kind: Literal["site", "host", "url-prefix", "before", "scope"]
+    text: str = ""
+    number: int = 0
+    site: int = 0
+
+    def __post_init__(self) -> None:
+        if not -(1 << 63) <= self.number < 1 << 64:
+            raise ValueError(f"a condition with the number {self.number}")
+        if (self.kind in ("site", "host", "url-prefix")) != bool(self.text) or (self.text and self.number):
+            raise ValueError(f"a condition of kind {self.kind} with the text {self.text[:80]!r} and {self.number}")
+
+    @property
+    def in_words(self) -> str:
+        """For people."""
+        match self.kind:
+            case "before":
+                return f"what was fetched before {self.number} (milliseconds since 1970)"
+            case "scope":
+                return f"what is of the scope {self.number:016x}"
+            case "url-prefix":
+                return f"URLs that begin with {self.text}"
+        return f"URLs of the {self.kind} {self.text}"
+
+    @property
+    def nbytes(self) -> int:
+        """About as many as it takes in a block's header."""
+        return len(self.text.encode()) + 40
+
+
+class Forget(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
+    """A record of ``fingerprints``, between batches: survivors of all batches before it that meet the condition are
+    gone for all batches after it. ``writer`` tells it from others. Its envelope is that of a batch, in a version that
+    no batch has: a program that does not know it ends there, as before a batch of a later program.
+    """
+
+    scheme: bytes
+    writer: bytes
+    condition: ForgetCondition
+
+
+class Forgotten(msgspec.Struct, frozen=True, array_like=True):
+    """What was forgotten: by the record at this offset of ``fingerprints``, when the watermark stood at ``clock``."""
+
+    condition: ForgetCondition
+    at: int
+    clock: int
+
+
 class Hit(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """The earliest live survivor of one shard that is near to the claim at ``place`` of the batch.
 
@@ -427,6 +482,24 @@ class Block(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
         """The same with these rows."""
         return msgspec.structs.replace(self, evidence=evidence)
 
+    def naming(self, forgotten: Iterable[Forgotten]) -> ForgettingBlock:
+        """The same, behind records by which this was forgotten."""
+        return ForgettingBlock(**msgspec.structs.asdict(self), forgotten=tuple(forgotten))
+
+
+class ForgettingBlock(Block, frozen=True, array_like=True, kw_only=True):
+    """A block behind records of the kind ``Forget``: what they say applies to all blocks of its shard up to here.
+
+    Such a block is of a format version of its own: a program that does not know it would find again what was forgotten.
+    """
+
+    forgotten: tuple[Forgotten, ...]
+
+
+def forgotten_of(block: Block) -> tuple[Forgotten, ...]:
+    """What was forgotten by the end of the block and has not expired since."""
+    return block.forgotten if isinstance(block, ForgettingBlock) else ()
+
 
 COLUMN_WIDTHS: Final = {
     "batch": 8,
@@ -451,34 +524,49 @@ OPTIONAL_WIDTHS: Final = {
 """Bytes an entry of the columns that may be left out."""
 
 
-Binary = TypeVar("Binary", Batch, Answer, Block)
-_MAGIC: Final[dict[type[Any], bytes]] = {Batch: b"DF", FlaggedBatch: b"DF", Answer: b"DC", Block: b"DI"}
-VERSIONS: Final[dict[type[Any], int]] = {Batch: 3, FlaggedBatch: 4, Answer: 2, Block: 3}
+Binary = TypeVar("Binary", Batch, Answer, Block, Forget)
+_MAGIC: Final[dict[type[Any], bytes]] = {
+    Batch: b"DF", FlaggedBatch: b"DF", Forget: b"DF", Answer: b"DC", Block: b"DI", ForgettingBlock: b"DI",
+}  # fmt: skip
+VERSIONS: Final[dict[type[Any], int]] = {
+    Batch: 3, FlaggedBatch: 4, Forget: 131, Answer: 2, Block: 3, ForgettingBlock: 131,
+}  # fmt: skip
 """Of the format of each kind. While that of ``Block`` stays, the next program can copy the index of the one before."""
 LAST_BATCH: Final = _ENVELOPE.pack(_MAGIC[Batch], 255, 0, 0, 0)
 """The value of a record of ``fingerprints`` at which a generation ends, whose headers say why. No program reads that
 version of a batch, so that workers of earlier programs end there, too."""
+_ALSO: Final[dict[type[Any], tuple[type[Any], ...]]] = {Batch: (FlaggedBatch,), Block: (ForgettingBlock,)}
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _DECODERS: Final[dict[type[Any], msgspec.msgpack.Decoder[Any]]] = {
     kind: msgspec.msgpack.Decoder(kind) for kind in _MAGIC
 }
 
 
-def encode(message: Batch | Answer | Block) -> bytes:
+def encode(message: Batch | Forget | Answer | Block) -> bytes:
     """The record's value: envelope and payload."""
     payload = _ENCODER.encode(message)
     kind = type(message)
     return _ENVELOPE.pack(_MAGIC[kind], VERSIONS[kind], 0, len(payload), zlib.crc32(payload)) + payload
 
 
+def decode_claims(value: bytes | None) -> Batch | Forget:
+    """Read a record of ``fingerprints``, of whichever kind; raises as ``decode`` does."""
+    return decode(Forget, value) if _is_of(Forget, value) else decode(Batch, value)
+
+
+def _is_of(kind: type[Any], value: bytes | None) -> bool:
+    return value is not None and value[:3] == _MAGIC[kind] + bytes([VERSIONS[kind]])
+
+
 def decode(kind: type[Binary], value: bytes | None) -> Binary:
-    """Read a record's value; where a ``Batch`` is asked for, it may be a ``FlaggedBatch``.
+    """Read a record's value; a ``Batch`` may be a ``FlaggedBatch``, and a ``Block`` a ``ForgettingBlock``.
 
     Raises:
         UnreadableRecord: foreign, torn, or with columns of the wrong length.
         OtherVersion: it is whole, and of another version of the format. If it were passed over, its pages would get a
             verdict elsewhere and none here.
     """
+    written: type[Any] = next((other for other in _ALSO.get(kind, ()) if _is_of(other, value)), kind)
     magic = _MAGIC[kind]
     if value is None or len(value) < _ENVELOPE.size:
         raise UnreadableRecord(f"{len(value or b'')} bytes are too few for a {kind.__name__}")
@@ -490,7 +578,6 @@ def decode(kind: type[Binary], value: bytes | None) -> Binary:
         raise UnreadableRecord(f"{kind.__name__}: {len(payload)} bytes of payload, {length} were announced")
     if crc != zlib.crc32(payload):
         raise UnreadableRecord(f"{kind.__name__}: the checksum does not fit the payload")
-    written = FlaggedBatch if (kind is Batch and version == VERSIONS[FlaggedBatch]) else kind
     if version != (ours := VERSIONS[written]):
         move = "upgrade this worker to the program of those that wrote it"
         if version < ours:

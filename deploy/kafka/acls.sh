@@ -7,9 +7,9 @@
 # topics.prefix, kafka.group and topics.generation; WORKER, CRAWLER, READER and OPERATOR are principals, READERS the
 # readers' group. A new generation needs its rights before its topics are used: run this with GENERATION=b beforehand;
 # the rights in the old one stay. Those on the topic deduplicated are not needed with output.mode=verdicts. The commands
-# index, repair, switch and leave need the workers' rights, in both generations where there are two (repair reads in verdicts
-# and dead-letters how far the workers came, where the broker has forgotten it); pardon needs them, and Write on pages;
-# topics delete needs Delete on what it deletes.
+# forget, index, repair, switch and leave need the workers' rights, in both generations where there are two (repair reads
+# in verdicts and dead-letters how far the workers came, where the broker has forgotten it); pardon needs them, and Write on
+# pages; topics delete needs Delete on what it deletes.
 set -euo pipefail
 PREFIX=${PREFIX-dedup.}
 GROUP=${GROUP-dedup}

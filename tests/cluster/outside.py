@@ -10,7 +10,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, IsolationLevel, KafkaErr
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]  # public, but not re-exported
 
 from crawler_plugin.wire.errors import Refused, UnreadableRecord
-from crawler_plugin.wire.messages import Batch, decode
+from crawler_plugin.wire.messages import Batch, Forget, decode_claims
 from crawler_plugin.wire.outcomes import JobSum, Verdict
 from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, JOBS, PAGES, VERDICTS, topic_name
 from tests.guarantees import Traces
@@ -117,10 +117,10 @@ def check_sums(bootstrap: str, prefix: str) -> None:
     assert told == seen
 
 
-def batch_of(record: Record) -> Batch | None:
+def batch_of(record: Record) -> Batch | Forget | None:
     """What a record of ``fingerprints`` holds; None for those that none of our versions wrote: tests put them there."""
     try:
-        return decode(Batch, record.value)
+        return decode_claims(record.value)
     except (UnreadableRecord, Refused):
         return None
 

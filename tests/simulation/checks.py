@@ -4,19 +4,32 @@ J6 a shard rebuilt from its blocks equals the live one, and so does one rebuilt 
 is decided has been written, the blocks leave no hole;
 J7 whoever owns a shard knows every block that is to be buried one day;
 J8 a claim carries the flags of its page, and its time, within what the broker's time allows; a dead letter says why it
-is one, and what is too large is not passed on.
+is one, and what is too large is not passed on;
+J11 what a record of the log lets be forgotten is not found again, and nothing else is missing: it follows from J1, J2
+and J5 where all is decided, and after a repair from what the shards hold.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from crawler_plugin.wire.errors import Stop
-from crawler_plugin.wire.messages import Batch, Block, Claim, decode, text_headers
+from crawler_plugin.wire.errors import Stop, UnreadableRecord
+from crawler_plugin.wire.messages import (
+    Batch,
+    Block,
+    Claim,
+    Forget,
+    Forgotten,
+    decode,
+    decode_claims,
+    forgotten_of,
+    text_headers,
+)
 from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import DAY_MS, DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, INDEX, PAGES, VERDICTS
 from tests.columns import claimed
@@ -67,11 +80,16 @@ def traces_of(schedule: Schedule) -> Traces:
     )
 
 
-def recorded(world: World) -> list[tuple[int, Batch]]:
+def recorded(world: World) -> list[tuple[int, Batch | Forget]]:
     """The ``fingerprints`` log as it was written, up to a record that nobody may decide."""
     partition = world.topics[FINGERPRINTS, 0]
     end = partition.end if world.barrier is None else world.barrier
-    return [(r.offset, decode(Batch, r.value)) for r in partition.history + partition.records if r.offset < end]
+    log = []
+    for record in partition.history + partition.records:
+        with suppress(UnreadableRecord):  # it was forged, and is passed over
+            if record.offset < end:
+                log.append((record.offset, decode_claims(record.value)))
+    return log
 
 
 def everything(world: World, topic: str) -> list[Record]:
@@ -143,13 +161,19 @@ def check_headers(schedule: Schedule) -> None:
     batches = iter([*recorded(world), (world.topics[FINGERPRINTS, 0].end, None)])
     watermark, up_to = share.known.watermark, dict(share.known.claimed_up_to)
     offset, batch = next(batches)
+    forgotten: list[Forgotten] = []
     for block in sorted(blocks, key=lambda block: block.to) if share.exact else ():
         while offset <= block.to and batch is not None:
             for claim in claimed([(offset, batch)], schedule.policy.scheme):
                 watermark = max(watermark, claim.clock)
                 up_to[claim.partition] = max(up_to.get(claim.partition, -1), claim.offset)
+            if isinstance(batch, Forget) and batch.scheme == schedule.policy.scheme:
+                forgotten = [known for known in forgotten if known.condition != batch.condition]
+                forgotten.append(Forgotten(batch.condition, offset, watermark))
             offset, batch = next(batches)
-        found, wanted = (block.watermark, dict(block.claimed_up_to)), (watermark, up_to)
+        named = [known for known in forgotten if schedule.ttl is None or known.clock >= watermark - schedule.ttl]
+        found = block.watermark, dict(block.claimed_up_to), list(forgotten_of(block))
+        wanted = watermark, up_to, named
         if found != wanted:
             raise Violation(f"J6: a block of shard {block.shard} ends at {block.to} with {found}, not {wanted}")
 

@@ -12,7 +12,7 @@ from crawler_plugin.wire.errors import Refused, Unavailable
 from crawler_plugin.wire.messages import Block, decode
 from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from tests.guarantees import Source, Violation
-from tests.oracle import Expected, Known, verdicts
+from tests.oracle import Expected, Known, forgets_of, is_forgotten, verdicts
 from tests.simulation.checks import check_rebuilt, live_entries, recorded
 from tests.simulation.memory_log import World
 from tests.simulation.mishaps import surviving
@@ -172,6 +172,7 @@ class Gap:
             for owned in worker.shards.values()
             if owned.live is not None
         }
+        forgets = forgets_of(recorded(schedule.world), schedule.policy.scheme)
         held = {number: {entry[0] for entry in live_entries(live)} for number, live in shards.items()}
         for (batch, place), kept in truth.known.survivors:
             home = home_shard(kept, schedule.policy.shards)
@@ -179,6 +180,8 @@ class Gap:
                 continue
             watermark = shards[home].standing.watermark
             if schedule.ttl is not None and truth.known.watermark_after[batch] < watermark - schedule.ttl:
+                continue
+            if any(batch < offset and is_forgotten(condition, kept) for offset, condition in forgets):
                 continue
             if (batch, place) not in held[home]:
                 raise Violation(f"J10: {kept.url} ({batch}, {place}) is in shard {home} no more, and in no list")
@@ -240,7 +243,9 @@ def accident(world: World, chance: random.Random) -> set[int]:
 
 
 def check_survivors(schedule: Schedule) -> None:
-    """J1 over what the shards hold: no two live survivors of different URLs are near."""
+    """J1 and J11 over what the shards hold: no two live survivors of different URLs are near, and none was forgotten by
+    a record that is still there.
+    """
     entries = [
         Survivor(*entry)
         for worker in schedule.workers.values()
@@ -248,6 +253,12 @@ def check_survivors(schedule: Schedule) -> None:
         if owned.live is not None
         for entry in live_entries(owned.live)
     ]
+    still_there = [
+        record for record in recorded(schedule.world) if record[0] >= schedule.world.topics[FINGERPRINTS, 0].begin
+    ]
+    for offset, condition in forgets_of(still_there, schedule.policy.scheme):
+        if kept := [one.url for one in entries if one.order[0] < offset and is_forgotten(condition, one)]:
+            raise Violation(f"J11: {kept} were forgotten by record {offset}, and are there")
     for i, one in enumerate(entries):
         for other in entries[:i]:
             if one.url != other.url and schedule.near(one, other):

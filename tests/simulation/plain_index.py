@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.oracle import Near, same_text
+from crawler_plugin.wire.messages import ForgetCondition
+from tests.oracle import Near, is_forgotten, same_text
 from worker.fingerprint.near import EXACT_BYTES, EXACT_TEXT, SKETCH, Match
 from worker.index.entries import Entries, Survivor
 from worker.index.queries import Found, Queries
@@ -100,6 +101,11 @@ class PlainIndex:
     def load(self, parts: Iterable[Entries], expected: int = 0) -> None:
         for entries in parts:
             self.store(entries)
+
+    def remove(self, condition: ForgetCondition) -> int:
+        before = len(self.survivors)
+        self.survivors = [survivor for survivor in self.survivors if not is_forgotten(condition, survivor)]
+        return before - len(self.survivors)
 
     def expire(self, up_to_batch: int) -> int:
         before = len(self.survivors)

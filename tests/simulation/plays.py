@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final
 
 from tests.simulation import checks
+from tests.simulation.forgetting import Forgetful
 from tests.simulation.gap import Gap
 from tests.simulation.growth import Growing
 from tests.simulation.handover import Handover
@@ -55,6 +56,8 @@ PLAYS: Final[dict[str, Play]] = {
     "small": partial(schedule, SMALL),
     "holders": partial(schedule, HOLDERS),
     "growing": partial(schedule, SMALL, kind=Growing),
+    "forgetful": partial(schedule, SMALL, kind=Forgetful),
+    "forgetful-titled": partial(schedule, TITLED, kind=Forgetful),
     "accurate": partial(schedule, ACCURATE),
     "titled": partial(schedule, TITLED),
     "flagged": partial(schedule, FLAGGED),
@@ -64,10 +67,13 @@ PLAYS: Final[dict[str, Play]] = {
     "growing-succession": partial(succession, SMALL, kind=Growing),
     "handover": partial(handover, SMALL),
     "titled-handover": partial(handover, TITLED),
+    "forgetful-succession": partial(succession, SMALL, kind=Forgetful),
     "gap": gap,
+    "forgetful-gap": partial(gap, kind=Forgetful),
     "growing-gap": partial(gap, kind=Growing),
     "real": partial(schedule, REAL),
     "real-accurate": partial(schedule, REAL_ACCURATE),
+    "real-forgetful": partial(schedule, REAL_TITLED, kind=Forgetful),
     "real-titled": partial(schedule, REAL_TITLED),
     "real-flagged": partial(schedule, REAL_FLAGGED),
 }

@@ -13,7 +13,7 @@ from tests.simulation.mutations.mutation import Mutation
 from tests.simulation.mutations.table import BY_A_TEST, SEARCHED, TABLE, all_mutations, first_seeds, notice, row
 from tools.simulation import violation
 
-PROMISES = (*(f"J{number}" for number in range(1, 11)), "a worker refused to go on", "the world does not come to rest")
+PROMISES = (*(f"J{number}" for number in range(1, 12)), "a worker refused to go on", "the world does not come to rest")
 """How what is noticed begins: a mutation that only stumbles over its own code proves nothing."""
 
 SEEDS = first_seeds()

@@ -9,16 +9,18 @@ from typing import Any
 
 import pytest
 
-from crawler_plugin.wire.messages import Claim
+from crawler_plugin.wire.messages import Block, Claim, ForgetCondition, decode, forgotten_of
 from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import ANSWERS, DAY_MS, DEAD_LETTERS, FINGERPRINTS, INDEX, PAGES, VERDICTS
 from tests.columns import answer_of, claims_of, void_of
+from tests.oracle import is_forgotten
 from tests.simulation.checks import check, everything, recorded
 from tests.simulation.crawl import TEXTS, Shown
+from tests.simulation.forgetting import Forgetful
 from tests.simulation.gap import Gap
 from tests.simulation.growth import Growing
 from tests.simulation.handover import Handover
-from tests.simulation.mishaps import OTHER
+from tests.simulation.mishaps import OTHER, surviving
 from tests.simulation.mutations.mutation import replaced
 from tests.simulation.mutations.table import all_mutations, first_seeds
 from tests.simulation.options import SCHEDULES
@@ -27,6 +29,7 @@ from tests.simulation.succession import Succession
 from tools.simulation import main, violation
 from worker.fingerprint.near import AccurateNear
 from worker.fingerprint.scoped import TEMPLATE, ScopedNear
+from worker.index.blocks import unpack
 from worker.stream import log_follower as follower_module
 from worker.stream.log import Role
 from worker.stream.observer import Observer
@@ -167,28 +170,60 @@ def test_in_a_few_growing_schedules_workers_of_several_settings_meet(monkeypatch
     assert all(seen[what] > 5 for what in wanted), seen
 
 
+def test_no_schedule_in_which_pages_are_forgotten_breaks_a_promise() -> None:
+    plays = ("forgetful", "forgetful-titled", "forgetful-succession", "forgetful-gap")
+    found = [what for play in plays for what in broken(8, play)] + broken(1, "real-forgetful")
+    assert not found, "\n".join(found)
+
+
+def test_in_a_few_forgetful_schedules_all_is_forgotten_that_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: Counter[str] = Counter()
+
+    def forgotten(self: Observer, shard: int, condition: ForgetCondition, offset: int, entries: int | None) -> None:
+        seen[condition.kind] += bool(entries)
+        seen["nothing to forget"] += not entries
+
+    monkeypatch.setattr(Observer, "forgotten", forgotten)
+    for seed in range(20):
+        played = Forgetful(seed)
+        played.run()
+        seen["said"] += len(played.said)
+        seen["said again"] += len(played.said) - len(set(played.said))
+        numbers = range(played.world.shards)
+        blocks = [decode(Block, r.value) for n in numbers for r in surviving(played.world.topics[INDEX, n].records)]
+        seen["blocks that name it"] += sum(bool(forgotten_of(block)) for block in blocks)
+        seen["blocks that hold it"] += sum(
+            is_forgotten(known.condition, entry) and entry.order[0] < known.at
+            for block in blocks
+            for known in forgotten_of(max(blocks, key=lambda one: one.to))
+            for entry in unpack(block)
+        )
+    wanted = ("site", "host", "url-prefix", "before", "scope", "nothing to forget", "said again")
+    assert all(seen[what] > 1 for what in (*wanted, "blocks that name it", "blocks that hold it")), seen
+
+
 def test_in_a_few_schedules_roles_are_given_taken_and_swapped_and_both_holders_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     seen: Counter[str] = Counter()
-    honest_hold, honest_forget = OwnedShard.hold, LiveShard.forget
+    honest_hold, honest_let_go = OwnedShard.hold, LiveShard.let_go
 
     def hold(self: OwnedShard, role: Role | None) -> None:
         seen[f"{self.role} to {role}" if self.live is not None else "while restoring"] += 1
         honest_hold(self, role)
 
-    def forget(self: LiveShard, up_to: int) -> None:
-        seen["forgets"] += bool(self.sealed or self.unflushed) and up_to >= 0
+    def let_go(self: LiveShard, up_to: int) -> None:
+        seen["lets go"] += bool(self.sealed or self.unflushed) and up_to >= 0
         seen["is behind the blocks"] += up_to > self.standing.to
-        honest_forget(self, up_to)
+        honest_let_go(self, up_to)
 
     monkeypatch.setattr(OwnedShard, "hold", hold)
-    monkeypatch.setattr(LiveShard, "forget", forget)
+    monkeypatch.setattr(LiveShard, "let_go", let_go)
     monkeypatch.setattr(Observer, "stood_in", lambda self, shard: seen.update(["stands in"]))
     for seed in range(30):
         Schedule(seed, HOLDERS).run()
     changes = [change for role in Role for change in (f"{role} to None", f"None to {role}")]
-    wanted = [*changes, "while restoring", "forgets", "is behind the blocks", "stands in"]
+    wanted = [*changes, "while restoring", "lets go", "is behind the blocks", "stands in"]
     assert all(seen[what] > 5 for what in wanted), seen
 
 

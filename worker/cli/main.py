@@ -37,6 +37,7 @@ COMMANDS: Final = {
     "index": "show what the index topic holds and whether all is well, or copy it to another generation",
     "repair": "list what was lost where logs or pages passed their retention, and go on behind it",
     "switch": "let the generation that the settings name write the outputs from where another one ended",
+    "forget": "forget the pages of a site, a host, a time or a scope while workers run, and say what stays where",
     "leave": "give what a worker owned to the others at once, if it has stopped and does not come back",
     "pardon": "let a page survive that was called a duplicate wrongly",
     "verdicts": "print the verdicts on one crawl's pages, wait for the last, put them beside its items; or sums of all",

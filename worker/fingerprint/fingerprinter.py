@@ -179,8 +179,6 @@ class Fingerprinter:
         ``title`` is even where there is one. A doubted page without, as one under its site's name, has an odd number in
         place of it that stands for its URL: it agrees with itself, fetched again.
         """
-        site = server_or_site(url)
-        of_site = hash_word(site, key=self._tokens_key) & _U32 or 1 if site else 0
         title, words = 0, 0
         if page.thing.tokens:
             hashes = hash_words(page.thing.tokens, key=self._tokens_key)
@@ -191,7 +189,17 @@ class Fingerprinter:
                 words |= 1 << (place & 63)
         elif page.doubted:
             title = hash_word(url, key=self._tokens_key) & _U32 | 1
-        return {"site": of_site, "title": title, "title_words": words, "doubt": DOUBTED if page.doubted else ANNOUNCED}
+        return {
+            "site": number_of_site(server_or_site(url), self._tokens_key),
+            "title": title,
+            "title_words": words,
+            "doubt": DOUBTED if page.doubted else ANNOUNCED,
+        }
+
+
+def number_of_site(site: str, key: bytes | None) -> int:
+    """What stands for a registered domain, or a server, in 32 bits; 0 for none."""
+    return hash_word(site, key=key) & _U32 or 1 if site else 0
 
 
 def _unheard(stage: str) -> None:

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawler_plugin.wire.errors import Refused, UnreadableRecord
-from crawler_plugin.wire.messages import ORDER, Block, Order
+from crawler_plugin.wire.messages import ORDER, Block, Forgotten, Order, forgotten_of
 from worker.index.entries import COLUMNS, OPTIONAL, Entries
+from worker.index.forgetting import without
 from worker.index.urls import UrlRun, pack_urls
 
 NO_BATCH: Final = -1
@@ -40,6 +41,7 @@ class Header:
     floor: int
     clocks: Sequence[tuple[int, int]]
     suspects: Sequence[Order] = ()
+    forgotten: Sequence[Forgotten] = ()
 
 
 def pack(entries: Entries, header: Header) -> Block:
@@ -56,7 +58,7 @@ def pack(entries: Entries, header: Header) -> Block:
     for name, dtype in OPTIONAL.items():
         if (column := entries.optional(name)) is not None:
             columns[name] = np.ascontiguousarray(column, dtype.base).tobytes()
-    return Block(
+    block = Block(
         scheme=header.scheme,
         writer=header.writer,
         shard=header.shard,
@@ -72,6 +74,7 @@ def pack(entries: Entries, header: Header) -> Block:
         suspects=pack_orders(header.suspects),
         **columns,
     )
+    return block.naming(header.forgotten) if header.forgotten else block
 
 
 def pack_orders(orders: Iterable[Order]) -> bytes:
@@ -107,14 +110,23 @@ def unpack(block: Block) -> Entries:
 
 @dataclass(frozen=True)
 class Piece:
-    """A block of the cover, of which the entries later than batch ``after`` count."""
+    """A block of the cover, of which the entries later than batch ``after`` count that are not ``forgotten``."""
 
     block: Block
     after: int
+    forgotten: tuple[Forgotten, ...] = ()
 
     def entries(self) -> Entries:
         """The entries that count; raises as ``unpack`` does."""
-        return unpack(self.block).after(self.after)
+        return self.counting(self.held())
+
+    def held(self) -> Entries:
+        """All that the block holds; raises as ``unpack`` does."""
+        return unpack(self.block)
+
+    def counting(self, entries: Entries) -> Entries:
+        """Those of the block's entries that count."""
+        return without(entries.after(self.after), self.forgotten)
 
     @property
     def clocks(self) -> tuple[tuple[int, int], ...]:
@@ -127,9 +139,9 @@ class Cover:
     """All live survivors up to one batch, taken from blocks that may overlap.
 
     ``last`` is the block that ends at that batch: its header is the shard's state there. It is None if nothing is
-    known, so that the logs must be read from their beginning. ``floor`` is the largest of all blocks: up to there
-    everything has expired. ``damaged`` are blocks above the cover: what lies between was lost, so they are left out
-    and the logs read instead.
+    known, so that the logs must be read from their beginning. Its header also says what was forgotten, which no piece
+    holds. ``floor`` is the largest of all blocks: up to there everything has expired. ``damaged`` are blocks above the
+    cover: what lies between was lost, so they are left out and the logs read instead.
     """
 
     pieces: tuple[Piece, ...]
@@ -178,7 +190,7 @@ def cover(blocks: Iterable[Block]) -> Cover:
     floor = max((block.floor for block in ascending), default=NO_BATCH)
 
     reached = floor
-    pieces: list[Piece] = []
+    pieces: list[tuple[Block, int]] = []
     waiting = deque(ascending)
     furthest: Block | None = None
     while True:
@@ -186,12 +198,14 @@ def cover(blocks: Iterable[Block]) -> Cover:
             furthest = waiting.popleft() if furthest is None else max(furthest, waiting.popleft(), key=_reach)
         if furthest is None or furthest.to <= reached:
             break
-        pieces.append(Piece(furthest, reached))
+        pieces.append((furthest, reached))
         reached = furthest.to
 
     below = (block for block in ascending if block.to <= floor)
-    last = pieces[-1].block if pieces else max(below, key=_reach, default=None)
-    return Cover(tuple(pieces), last, floor, tuple(block for block in ascending if block.to > reached))
+    last = pieces[-1][0] if pieces else max(below, key=_reach, default=None)
+    forgotten = () if last is None else forgotten_of(last)
+    damaged = tuple(block for block in ascending if block.to > reached)
+    return Cover(tuple(Piece(block, after, forgotten) for block, after in pieces), last, floor, damaged)
 
 
 def tombstones(last_batches: Mapping[bytes, int], acknowledged_floor: int) -> list[bytes]:
@@ -232,8 +246,8 @@ def _refuse_contradictions(blocks: Sequence[Block]) -> None:
                 "was written with another number of shards; run `python -m worker topics check`"
             )
         other = first_at.setdefault(block.to, block)
-        for name in ("answers_offset", "watermark", "claimed_up_to"):
-            one, two = getattr(other, name), getattr(block, name)
+        for name in ("answers_offset", "watermark", "claimed_up_to", "forgotten"):
+            one, two = (getattr(each, name, ()) for each in (other, block))
             if one != two:
                 raise Refused(
                     f"two blocks of shard {block.shard} end at batch {block.to} and differ in {name}: {one} (writer "

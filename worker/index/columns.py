@@ -114,18 +114,26 @@ class _Chunk:
     def seal(self) -> None:
         """Keep no more bytes than the values need."""
         for name in _NARROWED:
-            place = PLACES[name]
-            if place not in self.arrays:
-                continue
-            values = self.arrays[place].astype(np.int64, copy=False)
-            low, high = int(values.min()), int(values.max())
-            width = next((width for width in (1, 2, 4) if high - low < 1 << 8 * width), 8)
-            if low == high:
-                self.bases[place] = low
-                del self.arrays[place]
-            elif width < _DTYPES[name].itemsize:
-                self.bases[place] = low
-                self.arrays[place] = (values - low).astype(f"u{width}")
+            if PLACES[name] in self.arrays:
+                self._narrow(name)
+
+    def overwrite(self, name: str, values: NDArray[Any], *, sealed: bool) -> None:
+        """Have these values in a column; in the fewest bytes if the chunk is ``sealed``."""
+        self.arrays[PLACES[name]], self.bases[PLACES[name]] = values, 0
+        if sealed:
+            self._narrow(name)
+
+    def _narrow(self, name: str) -> None:
+        place = PLACES[name]
+        values = self.arrays[place].astype(np.int64, copy=False)
+        low, high = int(values.min()), int(values.max())
+        width = next((width for width in (1, 2, 4) if high - low < 1 << 8 * width), 8)
+        if low == high:
+            self.bases[place] = low
+            del self.arrays[place]
+        elif width < _DTYPES[name].itemsize:
+            self.bases[place] = low
+            self.arrays[place] = (values - low).astype(f"u{width}")
 
     @property
     def row_bytes(self) -> int:
@@ -197,6 +205,17 @@ class Columns:
                 self._point_at(number)
             self.end += count
             done += count
+
+    def overwrite(self, name: str, slots: NDArray[np.int64], value: int) -> None:
+        """Give a column of ``LEFT_OUT`` another value at some slots; what was handed out keeps what it had."""
+        self.present.add(name)
+        rows = 1 << self.chunk_bits
+        for number in np.unique(slots >> self.chunk_bits).tolist():
+            chunk = self._chunks[number]
+            values = chunk.values(name, slice(0, rows)).copy()
+            values[slots[slots >> self.chunk_bits == number] - number * rows] = value
+            chunk.overwrite(name, values, sealed=self.end >= (number + 1) * rows)
+            self._point_at(number)
 
     def drop(self, first: int) -> None:
         """Forget the slots below ``first``; memory is given back by whole chunks."""

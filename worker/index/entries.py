@@ -162,6 +162,15 @@ class Entries:
         columns = {name: self.column(name) for name in COLUMNS} | kept
         return Entries(**{name: column[rows] for name, column in columns.items()}, urls=self.urls[rows])
 
+    def among(self, chosen: NDArray[np.bool_]) -> Entries:
+        """The chosen ones; compressed URLs stay compressed in groups of which all are chosen."""
+        if chosen.all():
+            return self
+        kept = {name: column for name in OPTIONAL if (column := self.optional(name)) is not None}
+        columns = {name: self.column(name) for name in COLUMNS} | kept
+        urls = UrlRun.joined([self.urls]).among(chosen)
+        return Entries(**{name: column[chosen] for name, column in columns.items()}, urls=urls)
+
     def __iter__(self) -> Iterator[Survivor]:
         sketches, bands = _values(self.sketch, len(self)), _values(self.bands, len(self))
         standing = (self.filled(name).tolist() for name in ("scope", "site", "title", "title_words", "doubt"))

@@ -15,22 +15,24 @@ import gc
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crawler_plugin.wire.errors import Refused
+from crawler_plugin.wire.messages import ForgetCondition
 from worker.fingerprint.hashing import hash_bytes
 from worker.fingerprint.scoped import LEAST_ACROSS, ScopedNear
 from worker.index.apart import TitleFilter, alone_among, as_kernels_take_it, scopes_of, set_apart
 from worker.index.columns import LEFT_OUT, Columns
 from worker.index.engine import NO_SLOT, Asked, Engine, Rules, SketchRule, TableSizes
 from worker.index.entries import COLUMNS, Entries, Survivor
+from worker.index.forgetting import met
 from worker.index.kernels.plan import BANDS
 from worker.index.layout import MAX_K, Layout
 from worker.index.queries import Found, Queries
-from worker.index.urls import FoundUrls, UrlStore
+from worker.index.urls import FoundUrls, UrlRun, UrlStore
 
 
 @cache
@@ -57,8 +59,20 @@ def compiled_tables() -> Engine:
 
 _AT_ONCE: Final = 1 << 22
 """Entries that tables take up together: more take 8 bytes each meanwhile, fewer have each bucket grow more often."""
+_REMOVED: Final = 255
+"""Stands in place of an entry's scope, in one byte: no name of a scope has it for its bits, and no title's mask either,
+so no page that is looked up ever meets it."""
 _NO_BANDS: Final = np.zeros((1 << 13, BANDS), np.uint32)
 """What stands for the bands of a block without sketches; all such blocks share it."""
+
+
+class _Pages(NamedTuple):
+    """What ``met`` asks of entries."""
+
+    fetched: NDArray[np.int64]
+    scope: NDArray[np.uint64]
+    site: NDArray[np.uint32]
+    urls: UrlRun
 
 
 class Shard:
@@ -105,6 +119,7 @@ class Shard:
         self._urls = UrlStore()
         self._titles = TitleFilter()
         self._last_order = (-1, -1)
+        self._some_removed = False
 
     @classmethod
     def by(
@@ -130,7 +145,7 @@ class Shard:
         )
 
     def __len__(self) -> int:
-        """Live entries."""
+        """Entries that take memory: those that were removed do, too, until they expire."""
         return len(self._columns)
 
     def earliest_near(self, queries: Queries, expired_up_to: int = -1, after: int = -1) -> Found:
@@ -278,6 +293,23 @@ class Shard:
             self._tables.forget()
         return removed
 
+    def remove(self, condition: ForgetCondition) -> int:
+        """Have no entry found again that meets a condition, nor told by ``entries``; returns how many.
+
+        Their memory is given back when they expire, or with the shard.
+        """
+        first, end = self._columns.first, self._columns.end
+        scope = self._columns.between("scope", first, end)
+        fetched, site = (self._columns.between(name, first, end) for name in ("fetched", "site"))
+        gone = met(condition, _Pages(fetched, scope, site, self._urls.run()), len(self))
+        if self._some_removed:
+            gone &= scope != _REMOVED
+        slots = first + np.flatnonzero(gone)
+        if len(slots):
+            self._some_removed = True
+            self._columns.overwrite("scope", slots, _REMOVED)
+        return len(slots)
+
     def tidy(self) -> bool:
         """One bounded step of giving memory back, for idle times; false if nothing is left to do."""
         return self._tables.tidy()
@@ -293,6 +325,8 @@ class Shard:
             bands=self._tables.bands(first, end) if columns.sketched else None,
             sketch=columns.sketches_between(first, end) if columns.sketched else None,
         )
+        if self._some_removed:
+            entries = entries.among(entries.filled("scope") != _REMOVED)
         entries = set_apart(entries, scopes_of(entries, alone_among(entries, self.least_across)))
         return entries if after < 0 else entries.after(after)
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import zlib
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, compress
 from typing import Final, overload
 
 import msgspec
@@ -64,6 +64,19 @@ class Group(msgspec.Struct, frozen=True, gc=False):
             return self.stored[place]
         return _url(_inflated(self.stored, self.size).split(_END, place + 1)[place])
 
+    def places(self, text: str, test: Callable[[str], bool]) -> list[int]:
+        """The places of the URLs in which a text stands and that pass a test; none where the bytes are no group."""
+        if not isinstance(self.stored, bytes):
+            return [place for place, url in enumerate(self.open()) if text in url and test(url)]
+        sought = text.encode()
+        try:
+            if sought not in (plain := _inflate(self.stored, self.size)):
+                return []
+            urls = plain.split(_END)[self.skip : self.skip + self.count]
+            return [place for place, url in enumerate(urls) if sought in url and test(_url(url))]
+        except UnreadableRecord:
+            return []
+
     def narrowed(self, low: int, high: int) -> Group:
         """The URLs from ``low`` up to ``high`` (excluded), counted inside this group."""
         return msgspec.structs.replace(self, skip=self.skip + low, count=high - low)
@@ -85,8 +98,7 @@ def _opened(stored: bytes, size: int) -> tuple[str, ...]:
     return tuple(map(_url, _inflated(stored, size).split(_END)[:-1]))
 
 
-@lru_cache(maxsize=64)
-def _inflated(stored: bytes, size: int) -> bytes:
+def _inflate(stored: bytes, size: int) -> bytes:
     try:
         plain = zlib.decompress(stored)
     except zlib.error as error:
@@ -96,6 +108,9 @@ def _inflated(stored: bytes, size: int) -> bytes:
     if (found := plain.count(_END)) != size:
         raise UnreadableRecord(f"a group of URLs holds {found} of them, {size} were announced")
     return plain
+
+
+_inflated = lru_cache(maxsize=64)(_inflate)
 
 
 def _url(kept: bytes) -> str:
@@ -150,6 +165,20 @@ class UrlRun(Sequence[str]):
     def __iter__(self) -> Iterator[str]:
         for group in self.groups:
             yield from group.open()
+
+    def among(self, chosen: NDArray[np.bool_]) -> UrlRun:
+        """The chosen ones, bool (n,). A group of which all are chosen stays as it is; of the others none is kept."""
+        groups: list[Group] = []
+        start = 0
+        for group, end in zip(self.groups, self._ends, strict=True):
+            here = chosen[start:end]
+            start = end
+            if here.all():
+                groups.append(group)
+            elif here.any():
+                urls = list(compress(group.open(), here.tolist()))
+                groups.append(Group(pack_group(urls), len(urls), 0, len(urls)))
+        return UrlRun(groups)
 
     def _between(self, low: int, high: int) -> Iterator[Group]:
         for number in range(bisect_right(self._ends, low), len(self.groups)):

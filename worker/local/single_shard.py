@@ -151,7 +151,7 @@ class SingleShard:
         if self._keeps:
             self._evidence.append(evidence)
         else:
-            self._live.forget(decided.offset)
+            self._live.let_go(decided.offset)
         if len(self.sealed) > sealed:
             self._seal_evidence()
         hints = self._live.hints

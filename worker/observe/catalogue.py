@@ -314,6 +314,12 @@ CANDIDATES: Final = _counter(
     "entries",
     "Index entries compared for them; divided by dedup_look_ups_total: candidates a look-up.",
 )
+FORGOTTEN: Final = _counter(
+    "dedup_forgotten_entries_total",
+    "entries",
+    "Entries that `python -m worker forget` had a shard forget; by each holder of the shard, and again at each restart "
+    "that reads the record again. Their memory is given back when they expire or the shard is restored.",
+)
 EXPIRED: Final = _counter("dedup_expired_entries_total", "entries", "Entries removed from memory, past near.ttl_days.")
 UNFLUSHED: Final = _gauge(
     "dedup_unflushed_entries", "entries", "Survivors of an owned shard that are in no sealed block yet.", "shard"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
+from crawler_plugin.wire.messages import ForgetCondition
 from crawler_plugin.wire.outcomes import SurvivorFinding
 from worker.stream.log import Record
 from worker.stream.observer import Observer
@@ -61,6 +62,21 @@ class EventLog(Observer):
     def suspect(self, finding: SurvivorFinding) -> None:
         about = {"event": "suspect", "url": finding.url, "page": finding.page, "pages": finding.copies}
         _log.warning("%s", in_words(finding), extra=about)
+
+    def forgotten(self, shard: int, condition: ForgetCondition, offset: int, entries: int | None) -> None:
+        words = condition.in_words
+        about = {"event": "forgotten", "shard": shard, "offset": offset, "condition": words, "entries": entries}
+        if entries is not None:
+            _log.info("shard %d: forgot %d entries, %s (record %d)", shard, entries, words, offset, extra=about)
+        else:
+            _log.warning(
+                "shard %d: record %d is void, %s is not forgotten: blocks cannot name more than was forgotten before. "
+                "Copy the index (`python -m worker index copy`), and forget it in the new generation",
+                shard,
+                offset,
+                words,
+                extra=about,
+            )
 
     def commit_failed(self, pages: int) -> None:
         about = {"event": "commit-failed", "pages": pages}

@@ -22,7 +22,7 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
 from crawler_plugin.wire.errors import UnreadableRecord
-from crawler_plugin.wire.messages import Claim, PageMeta
+from crawler_plugin.wire.messages import Claim, ForgetCondition, PageMeta
 from crawler_plugin.wire.outcomes import Verdict
 from worker import __version__
 from worker.observe import catalogue
@@ -238,6 +238,9 @@ class Metrics(Observer):
 
     def hints_skipped(self, reason: str, pages: int) -> None:
         self._add(catalogue.FINDINGS_SKIPPED, pages, reason)
+
+    def forgotten(self, shard: int, condition: ForgetCondition, offset: int, entries: int | None) -> None:
+        self._add(catalogue.FORGOTTEN, entries or 0)
 
     def expired(self, shard: int, entries: int) -> None:
         self._add(catalogue.EXPIRED, entries)

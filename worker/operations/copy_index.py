@@ -32,7 +32,7 @@ from operator import itemgetter
 from typing import Final, NamedTuple
 
 from crawler_plugin.wire.errors import Refused, UnreadableRecord
-from crawler_plugin.wire.messages import Batch, Block, Headers, Order, OtherVersion, decode, encode
+from crawler_plugin.wire.messages import Batch, Block, Headers, Order, OtherVersion, decode, decode_claims, encode
 from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from worker.index.blocks import Cover, Header, cover, pack
 from worker.index.entries import Entries, Survivor
@@ -294,7 +294,7 @@ def _next_batch(source: Place, offset: int, policy: Policy) -> int | None:
         if next(barriers(ends, [record], policy), None) is not None:
             return None
         try:
-            if decode(Batch, record.value).scheme == policy.scheme:
+            if decode_claims(record.value).scheme == policy.scheme:
                 return record.offset
         except UnreadableRecord:
             continue

@@ -79,7 +79,7 @@ class Rejudging:
         self._judged += len(survivors)
         here, after = ReplayPoint(number, number), ReplayPoint(self._judged, self._judged)
         self._live.on_decided(DecidedBatch(number, policy.writer, decisions, here, after))
-        self._live.forget(number)
+        self._live.let_go(number)
         self._live.tidy()
         return {
             survivor.order: Fallen(survivor.url, decision.original.url, decision.reason)

@@ -20,7 +20,8 @@ read the logs on from it.
 state, but no shard has kept a survivor of those claims either. So they count as never made.
 
 3. All shards go on at the end of both logs, with the last known watermark, and with the claimed offsets of the last
-   state or, where more was committed since, of the consumed offset.
+   state or, where more was committed since, of the consumed offset. What records behind that state let be forgotten is
+   forgotten, as far as they are still there.
 4. All page partitions go on at the same place, and claim anew what is not committed. Pages that were claimed up to the
    last state and not committed are left out: their survivors are in the index.
 
@@ -44,15 +45,28 @@ that ends halfway is made whole by another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from crawler_plugin.wire.errors import Refused, UnreadableRecord
-from crawler_plugin.wire.messages import Batch, Block, Headers, decode, encode
+from crawler_plugin.wire.messages import (
+    Batch,
+    Block,
+    Forget,
+    ForgetCondition,
+    Forgotten,
+    Headers,
+    decode,
+    decode_claims,
+    encode,
+    forgotten_of,
+)
 from crawler_plugin.wire.topics import FINGERPRINTS, INDEX, PAGES
 from worker.index.blocks import NO_BATCH, Header, cover, pack
 from worker.index.entries import Entries
+from worker.index.forgetting import one_more
 from worker.operations.inspect import ShardTopic, read_shard
 from worker.operations.switch import STOP_ALL, Groups, consumed_offset, running
 from worker.stream.barrier import NEW_PREFIX, Barrier, barriers, outside, refuse_poisoned
@@ -78,17 +92,19 @@ class Place(Readable, Groups, Protocol):
 
 @dataclass(frozen=True)
 class State:
-    """What every shard knows just after batch ``to``: the answers offset, the watermark and the claimed offsets."""
+    """What every shard knows just after batch ``to``: the answers offset, the watermark, the claimed offsets, and what
+    was forgotten."""
 
     to: int
     answers_offset: int
     watermark: int
     claimed_up_to: Mapping[int, int]
+    forgotten: tuple[Forgotten, ...] = ()
 
     @classmethod
     def of(cls, block: Block) -> State:
         """As of the last batch of a block."""
-        return cls(block.to, block.answers_offset, block.watermark, dict(block.claimed_up_to))
+        return cls(block.to, block.answers_offset, block.watermark, dict(block.claimed_up_to), forgotten_of(block))
 
     @property
     def point(self) -> ReplayPoint:
@@ -132,12 +148,14 @@ class PartitionPlace:
 
 @dataclass(frozen=True)
 class Survey:
-    """Everything that a repair is decided from. ``states`` ascend."""
+    """Everything that a repair is decided from. ``states`` ascend. Where no worker could read on from any of them,
+    ``forgets`` are the records behind the last one by which something is to be forgotten."""
 
     logs: Logs
     states: tuple[State, ...]
     shards: tuple[ShardPlace, ...]
     partitions: tuple[PartitionPlace, ...]
+    forgets: tuple[tuple[int, ForgetCondition], ...] = ()
 
     @property
     def readable(self) -> list[State]:
@@ -201,6 +219,9 @@ def survey(place: Place, policy: Policy, partitions: Iterable[int]) -> Survey:
         ascending,
         tuple(shards),
         tuple(_partition_place(place, each, logs, ascending, begun=each[0] in begun) for each in consumed.items()),
+        ()
+        if any(check_reach(logs, state.point) is Reach.FINE for state in ascending)
+        else tuple(_forgets(place, ascending[-1].to if ascending else NO_BATCH, policy)),
     )
 
 
@@ -326,6 +347,15 @@ def highest_claims(value: bytes | None, policy: Policy) -> Mapping[int, int]:
         return {}
 
 
+def _forgets(place: Place, after: int, policy: Policy) -> Iterator[tuple[int, ForgetCondition]]:
+    """What is to be forgotten by records behind a batch, as far as they are still there, with their offsets."""
+    begin, end = place.bounds(FINGERPRINTS, 0)
+    for record in read_to_end(place.reader(FINGERPRINTS, 0, max(begin, after + 1)), end):
+        with suppress(UnreadableRecord, Refused):
+            if isinstance(found := decode_claims(record.value), Forget) and found.scheme == policy.scheme:
+                yield record.offset, found.condition
+
+
 def _note(number: int, committed: Committed) -> Note | None:
     """What stands beside a consumed offset; None if another program has written it."""
     try:
@@ -410,7 +440,10 @@ def _annul(survey: Survey, policy: Policy) -> Plan:
         moves.append(Move(number, committed, range(partition.offset, offset)))
     known = {number: offset for number, offset in claimed.items() if offset >= 0}
     end = survey.logs.end
-    state = State(end.batch - 1, end.answers_offset, last.watermark, known)
+    forgotten = last.forgotten
+    for offset, condition in survey.forgets:
+        forgotten = one_more(forgotten, Forgotten(condition, offset, last.watermark)) or forgotten
+    state = State(end.batch - 1, end.answers_offset, last.watermark, known, forgotten)
     bridges = tuple(_bridge(shard, state, policy) for shard in survey.shards)
     return Plan(bridges, tuple(moves), range(last.to + 1, end.batch))
 
@@ -442,5 +475,6 @@ def _empty_block(shard: ShardPlace, after: int, to: int, state: State, policy: P
         claimed_up_to=state.claimed_up_to if to == state.to else {},
         floor=shard.floor,
         clocks=(),
+        forgotten=state.forgotten if to == state.to else (),
     )
     return pack(Entries.empty(), header)

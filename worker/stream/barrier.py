@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from crawler_plugin.wire.errors import Refused, UnreadableRecord
-from crawler_plugin.wire.messages import Batch, decode
+from crawler_plugin.wire.messages import Forget, decode_claims
 from crawler_plugin.wire.topics import FINGERPRINTS, PAGES
 from worker.stream.log import Bounds, Readable, Record
 from worker.stream.policy import SUCCESSOR_HEADER, Policy
@@ -167,13 +167,13 @@ def barriers(ends: Ends, records: Iterable[Record], policy: Policy) -> Iterator[
             yield ended
             continue
         try:
-            batch = decode(Batch, record.value)
+            batch = decode_claims(record.value)
         except UnreadableRecord:
             continue
         except Refused as refusal:
             yield unreadable(record, refusal)
             continue
-        if batch.scheme != policy.scheme:
+        if batch.scheme != policy.scheme or isinstance(batch, Forget):
             continue
         try:
             claims = Claims.of_batch(batch)

@@ -14,7 +14,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from crawler_plugin.wire.errors import Refused, Unavailable, UnreadableRecord
-from crawler_plugin.wire.messages import Answer, Batch, decode
+from crawler_plugin.wire.messages import Answer, Forget, ForgetCondition, decode, decode_claims
 from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS
 from worker.index.queries import Queries
 from worker.stream.barrier import Barrier, Ends, end_of, impossible_or_beyond, unreadable
@@ -31,12 +31,16 @@ themselves would take a hundred megabytes where most pages are copies."""
 
 @dataclass(frozen=True, eq=False)
 class Pending:
-    """A batch that was read, at this time in seconds by the worker's own clock, and is not decided."""
+    """A batch that was read, at this time in seconds by the worker's own clock, and is not decided.
+
+    Or a record between batches, without claims, by which what meets a condition is to be ``forgotten``.
+    """
 
     offset: int
     writer: bytes
     claims: Claims
     read_at: float = 0.0
+    forgotten: ForgetCondition | None = None
     _asked: dict[bytes, Queries] = field(default_factory=dict, init=False, repr=False)
 
     def queries(self, asked: NDArray[np.bool_]) -> Queries:
@@ -65,6 +69,18 @@ class DecidedBatch:
         return self.decisions.claims
 
 
+@dataclass(frozen=True)
+class Forgetting:
+    """A record by which what meets the condition is forgotten; all batches before it are decided, none behind it.
+
+    ``after`` is the replay point of the next batch.
+    """
+
+    offset: int
+    condition: ForgetCondition
+    after: ReplayPoint
+
+
 class LogSubscriber(ABC):
     """What a shard, a page partition and the claimer do with the logs."""
 
@@ -74,6 +90,9 @@ class LogSubscriber(ABC):
     @abstractmethod
     def on_decided(self, decided: DecidedBatch) -> None:
         """A batch was decided; told once each, in order."""
+
+    def on_forget(self, forgetting: Forgetting) -> None:  # noqa: B027 -- only shards hold what is forgotten
+        """Something is to be forgotten; told once each, in order, between batches."""
 
 
 class Follower:
@@ -155,8 +174,9 @@ class Follower:
         return None if self.pending else self.barrier
 
     def missing(self) -> frozenset[int]:
-        """The shards that have not answered the first undecided batch, as far as was read; none if there is none."""
-        if not self.pending:
+        """The shards that have not answered the first undecided batch, as far as was read; none if there is none, or
+        something is to be forgotten first."""
+        if not self.pending or self.pending[0].forgotten is not None:
             return frozenset()
         return frozenset(range(self.policy.shards)) - self.answers.get(self.pending[0].offset, {}).keys()
 
@@ -178,13 +198,17 @@ class Follower:
         return shard in self._heard
 
     def decide(self, before: int | None = None) -> int:
-        """Decide all batches that can be, up to the one at offset ``before``; returns how many.
+        """Decide all batches that can be, up to the one at offset ``before``; returns how many. What is to be forgotten
+        between them is told when all before it is decided.
 
         Raises:
             Refused: answers contradict each other.
         """
         count = 0
         while self.pending and not self.missing() and (before is None or self.pending[0].offset < before):
+            if (condition := self.pending[0].forgotten) is not None:
+                self._forget(self.pending.popleft().offset, condition)
+                continue
             here = self.place
             offset, writer, claims = self.pending[0].offset, self.pending[0].writer, self.pending[0].claims
             found = self.answers.pop(offset)
@@ -202,6 +226,11 @@ class Follower:
                 subscriber.on_decided(decided)
             count += 1
         return count
+
+    def _forget(self, offset: int, condition: ForgetCondition) -> None:
+        forgetting = Forgetting(offset, condition, ReplayPoint(offset + 1, self.answers_offset))
+        for subscriber in list(self.subscribers):
+            subscriber.on_forget(forgetting)
 
     def _check(self) -> None:
         """Tell of batches that may be decided; what cannot be judged while the broker is away is checked later."""
@@ -232,7 +261,7 @@ class Follower:
             self._unchecked.append(ended)
             return
         try:
-            batch = decode(Batch, record.value)
+            batch = decode_claims(record.value)
         except Refused as refusal:
             self._unchecked.append(unreadable(record, refusal))
             return
@@ -246,6 +275,9 @@ class Follower:
             if batch.scheme == COPIED:
                 return  # the end of a copy, behind which workers that stood by begin
             self.observer.foreign_scheme(record.offset, batch.scheme)
+            return
+        if isinstance(batch, Forget):
+            self._unchecked.append(Pending(record.offset, batch.writer, Claims.of([]), self.clock(), batch.condition))
             return
         try:
             claims = Claims.of_batch(batch)

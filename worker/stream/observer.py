@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any, Final, Protocol, TypeVar, cast
 
-from crawler_plugin.wire.messages import Claim
+from crawler_plugin.wire.messages import Claim, ForgetCondition
 from crawler_plugin.wire.outcomes import SurvivorFinding
 from worker.stream.log import Record
 from worker.stream.states import PartitionState, ShardState
@@ -78,6 +78,10 @@ class Observer:
 
     def flushed(self, shard: int, entries: int, again: bool) -> None:
         """A block of survivors was acknowledged (``again`` false) or is sent once more after an error."""
+
+    def forgotten(self, shard: int, condition: ForgetCondition, offset: int, entries: int | None) -> None:
+        """By the record at this offset of ``fingerprints``, so many entries of a shard were forgotten; None where
+        blocks cannot name more than was forgotten before, so that the record is void."""
 
     def expired(self, shard: int, entries: int) -> None:
         """Entries were removed from a shard in memory."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 from crawler_plugin.wire.errors import Refused, Unavailable, UnreadableRecord, UsageError
-from crawler_plugin.wire.messages import Batch, Binary, Block, Headers, decode
+from crawler_plugin.wire.messages import Batch, Block, Forget, Headers, decode, decode_claims
 from crawler_plugin.wire.topics import (
     DEAD_LETTERS,
     DEDUPLICATED,
@@ -19,7 +20,7 @@ from crawler_plugin.wire.topics import (
     TopicSpec,
 )
 from worker.stream.kafka.topic_admin import MISSING, MORE_PARTITIONS, PARTITIONS, Difference
-from worker.stream.log import Log, NotYet, read_to_end
+from worker.stream.log import Log, NotYet, Readable, read_to_end
 from worker.stream.partition.record_sizes import LEAST_BYTES
 from worker.stream.policy import COPIED, LIVE_HEADER, Policy, other_scheme
 
@@ -93,36 +94,48 @@ def limits(specs: Sequence[TopicSpec], differences: Sequence[Difference]) -> Top
 
 
 def check_scheme(log: Log, policy: Policy) -> None:
-    """The log's scheme is that of its first batch or, if retention took all, that of the index blocks.
-
-    Where an index is copied from a generation that works, its workers may begin and stand by.
+    """See that the log was written with the scheme of this worker, and whole if it is a copy.
 
     Raises:
-        Refused: it is not this worker's; the message says which setting differs.
+        Refused: it was not; the message says which setting differs.
     """
-    found = _first_of(log, FINGERPRINTS, 0, Batch)
+    found = _first_of(log, FINGERPRINTS, 0, decode_claims)
     if found is not None and found[0] == COPIED:
-        live = LIVE_HEADER in dict(found[1])
-        found = _first_of(log, FINGERPRINTS, 0, Batch, behind_copy=True)
-        if (
-            found is None and not live
-        ):  # an index was copied here; then the group has consumed offsets, unless the copy broke off
-            try:
-                whole = log.pages().committed(0) is not None
-            except NotYet:  # somebody works here
-                whole = True
-            if not whole:
-                raise other_scheme(policy, COPIED, (), FINGERPRINTS)
+        # An index was copied here; then the group has consumed offsets, unless the copy broke off. Workers may stand by
+        # where it is copied from a generation that works.
+        try:
+            whole = LIVE_HEADER in dict(found[1]) or log.pages().committed(0) is not None
+        except NotYet:  # somebody works here
+            whole = True
+        if not whole and _first_of(log, FINGERPRINTS, 0, decode_claims, behind_copy=True) is None:
+            raise other_scheme(policy, COPIED, (), FINGERPRINTS)
+    check_scheme_from_outside(log, policy)
+
+
+def check_scheme_from_outside(log: Readable, policy: Policy) -> bool:
+    """Whether anything was judged. The log's scheme is that of its first batch or, if retention took all, that of the
+    index blocks.
+
+    Raises:
+        Refused: it is another one; the message says which setting differs.
+    """
+    found = _first_of(log, FINGERPRINTS, 0, decode_claims, behind_copy=True)
     shard = 0
     while found is None and shard < policy.shards:
-        found = _first_of(log, INDEX, shard, Block)
+        found = _first_of(log, INDEX, shard, partial(decode, Block))
         shard += 1
     if found is not None and found[0] != policy.scheme:
         raise other_scheme(policy, *found)
+    return found is not None
 
 
 def _first_of(
-    log: Log, topic: str, partition: int, kind: type[Binary], *, behind_copy: bool = False
+    log: Readable,
+    topic: str,
+    partition: int,
+    read: Callable[[bytes | None], Batch | Forget | Block],
+    *,
+    behind_copy: bool = False,
 ) -> tuple[bytes, Headers, str] | None:
     """Scheme id, its words and the topic, from the first record that can be read; None if there is none.
 
@@ -131,7 +144,7 @@ def _first_of(
     begin, end = log.bounds(topic, partition)
     for record in read_to_end(log.reader(topic, partition, begin), end):
         try:
-            message = decode(kind, record.value)
+            message = read(record.value)
         except UnreadableRecord:
             continue
         if not (behind_copy and message.scheme == COPIED):

@@ -9,6 +9,7 @@ from tests.guarantees import Violation
 from tests.simulation.mutations.barriers import OF_BARRIERS
 from tests.simulation.mutations.changes import OF_CHANGES
 from tests.simulation.mutations.flags import OF_FLAGS
+from tests.simulation.mutations.forgetting import OF_COPYING_FORGOTTEN, OF_FORGETTING, OF_REPAIRING_FORGOTTEN
 from tests.simulation.mutations.generations import OF_COPYING, OF_SWITCHING
 from tests.simulation.mutations.handovers import OF_HANDOVERS
 from tests.simulation.mutations.holders import OF_HOLDERS
@@ -25,6 +26,7 @@ PLAYED: Final[dict[str, tuple[Mutation, ...]]] = {
     "small": (*MUTATIONS, *OF_SNAPSHOTS, *OF_ODD_INPUT, *OF_CHANGES),
     "holders": OF_HOLDERS,
     "growing": OF_PARTITIONS,
+    "forgetful": OF_FORGETTING,
     "accurate": OF_ACCURATE,
     "titled": OF_TITLES,
     "flagged": OF_FLAGS,
@@ -32,7 +34,9 @@ PLAYED: Final[dict[str, tuple[Mutation, ...]]] = {
     "handover": OF_HANDOVERS,
     "titled-succession": OF_COPYING_TITLES,
     "growing-succession": OF_COPYING_PARTITIONS,
+    "forgetful-succession": OF_COPYING_FORGOTTEN,
     "gap": OF_REPAIRS,
+    "forgetful-gap": OF_REPAIRING_FORGOTTEN,
 }
 """The play in which each mutation is looked for."""
 

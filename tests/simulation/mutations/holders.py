@@ -26,7 +26,7 @@ def standby_writes(stack: ExitStack) -> None:
 def promoted_one_goes_on_from_its_last_decided_batch(honest: Any, self: OwnedShard, role: Role | None) -> None:
     """Who becomes active takes it that its predecessor has written all before: what it had not is in no block."""
     if role is Role.ACTIVE and self.role is not role and self.live is not None:
-        self.live.forget(self.live.standing.to)
+        self.live.let_go(self.live.standing.to)
     honest(self, role)
 
 
@@ -41,13 +41,13 @@ def block_above_a_hole_counts(_: Any, self: GrowingCover, span: Span) -> bool:
     return span.to > self.to
 
 
-@in_place_of(LiveShard, "forget")
+@in_place_of(LiveShard, "let_go")
 def block_covers_the_batch_after_it(honest: Any, self: LiveShard, up_to: int) -> None:
     """``to`` is taken for the first batch that a block does not hold: one batch more is forgotten than is covered."""
     honest(self, up_to + 1)
 
 
-@in_place_of(LiveShard, "forget")
+@in_place_of(LiveShard, "let_go")
 def standby_forgets_nothing(_: Any, self: LiveShard, up_to: int) -> None:
     """What blocks cover is kept for writing: memory grows, and who is promoted writes all of it a second time."""
     return
@@ -68,7 +68,7 @@ def demoted_one_takes_its_block_for_written(honest: Any, self: OwnedShard, role:
     """
     flight = self.block_writer.flight if self.block_writer is not None else None
     if role is not Role.ACTIVE and self.writes and self.live is not None and flight is not None:
-        self.live.forget(flight.block.to)
+        self.live.let_go(flight.block.to)
     honest(self, role)
 
 

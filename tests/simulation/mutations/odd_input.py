@@ -23,15 +23,12 @@ from worker.verdict.clock import NO_WATERMARK, watermark_after
 
 def batches_of_another_scheme_are_judged(stack: ExitStack) -> None:
     """A batch counts whatever its scheme is: its claims are of fingerprints that mean something else."""
-    honest = messages.decode
+    honest = messages.decode_claims
 
-    def decode(kind: Any, value: Any) -> Any:
-        message = honest(kind, value)
-        if kind is messages.Batch:
-            return msgspec.structs.replace(message, scheme=SCHEME)
-        return message
+    def decode_claims(value: Any) -> Any:
+        return msgspec.structs.replace(honest(value), scheme=SCHEME)
 
-    stack.enter_context(replaced(follower_module, "decode", decode))
+    stack.enter_context(replaced(follower_module, "decode_claims", decode_claims))
 
 
 @in_place_of(Follower, "_take_batch")

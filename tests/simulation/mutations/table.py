@@ -43,6 +43,10 @@ BY_A_TEST: Final = {
         "tests.operations.test_repair",
         "test_intact_blocks_above_a_lost_one_are_kept",
     ),
+    "repair_passes_over_records": (
+        "tests.operations.test_forget",
+        "test_a_repair_that_gives_up_all_that_is_not_in_blocks_still_forgets_what_records_say",
+    ),
     "bridge_at_which_a_restore_may_end": (
         "tests.operations.test_repair",
         "test_a_bridge_to_a_batch_that_nobody_knows_is_never_where_a_restore_ends",
@@ -82,15 +86,15 @@ The plays: `small` is one generation from its first page to its last, with crash
 records, compaction, retention, snapshots on disks that are torn or of other logs, batches of other settings, pages that
 are too large and times that cannot be, and in every second one with two holders of each shard, whose roles are given,
 taken and swapped at any moment; `holders` is the same with two holders always, `growing` with partitions that come
-while workers of several settings run side by side, `accurate` with pages that have sketches and scopes, `titled` with
-sites and titles besides, and texts that many pages of a site have, `flagged` with pages that are pardoned or not to be
-stored; in `succession` the index is copied into another
-generation, perhaps up to a forged record that nobody may decide, or the outputs pass to one that has counted beside it,
-while commands break off, and `titled-succession` and `growing-succession` are the same with pages that have titles, and
-with partitions that come; in `handover` the index is copied while its workers work, and those of the next generation,
-which stand by, take over at one record, and the copy is killed at any write; in `gap` logs,
-blocks and consumed offsets are lost, and a repair goes on. J1 to J10 are the promises, as `tests/guarantees.py` and
-`tests/simulation/` number them.
+while workers of several settings run side by side, `forgetful` with records by which pages are forgotten, the same
+ones twice, torn and of others, after which workers are killed, `accurate` with pages that have sketches and scopes,
+`titled` with sites and titles besides, and texts that many pages of a site have, `flagged` with pages that are
+pardoned or not to be stored; in `succession` the index is copied into another generation, perhaps up to a forged
+record that nobody may decide, or the outputs pass to one that has counted beside it, while commands break off, and
+`titled-succession` and `growing-succession` are the same with pages that have titles, and with partitions that come;
+in `handover` the index is copied while its workers work, and those of the next generation, which stand by, take over
+at one record, and the copy is killed at any write; in `gap` logs, blocks and consumed offsets are lost, and a repair
+goes on. J1 to J11 are the promises, as `tests/guarantees.py` and `tests/simulation/` number them.
 
 `python -m tools.simulation --play small --seed 5` plays one schedule again. This file is renewed by
 `python -m tools.simulation --mutations --out docs/mutations.md`.

@@ -24,12 +24,12 @@ def everywhere(url: str, headers: Headers) -> int:
 
 def of_host(key: bytes | None = None) -> ScopeOf:
     """By the host, without its port. With a ``key``, here as below, nobody who lacks it finds a name of equal bits."""
-    return lambda url, headers: _scope(host_of(url).encode(), key)
+    return lambda url, headers: scope_named(host_of(url).encode(), key)
 
 
 def of_site(key: bytes | None = None) -> ScopeOf:
     """By the registered domain (``worker.sites``)."""
-    return lambda url, headers: _scope(site_of(host_of(url)).encode(), key)
+    return lambda url, headers: scope_named(site_of(host_of(url)).encode(), key)
 
 
 def of_header(name: str, key: bytes | None = None) -> ScopeOf:
@@ -37,7 +37,7 @@ def of_header(name: str, key: bytes | None = None) -> ScopeOf:
 
     def value_of(url: str, headers: Headers) -> int:
         values = [value for header, value in headers if header == name and value is not None]
-        return _scope(values[-1], key) if values else ALL_PAGES
+        return scope_named(values[-1], key) if values else ALL_PAGES
 
     return value_of
 
@@ -48,12 +48,13 @@ def within(scope_of: ScopeOf, key: bytes | None = None) -> ScopeOf:
 
     def part_of(url: str, headers: Headers) -> int:
         own, whole = named(url, headers), scope_of(url, headers)
-        return whole if own == ALL_PAGES else _scope(own.to_bytes(8, "little") + whole.to_bytes(8, "little"), key)
+        return whole if own == ALL_PAGES else scope_named(own.to_bytes(8, "little") + whole.to_bytes(8, "little"), key)
 
     return part_of
 
 
-def _scope(name: bytes, key: bytes | None) -> int:
+def scope_named(name: bytes, key: bytes | None) -> int:
+    """The 64 bits of a scope by its host, site or header's value."""
     if not name:
         return ALL_PAGES
     if key is None:

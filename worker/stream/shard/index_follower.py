@@ -104,7 +104,7 @@ class IndexFollower:
         landed = {record.key or b"": self._take(record) for record in records}
         self.writer.learn(landed, self._reader.position)
         self.writer.covered(self.cover.end, self.cover.floor)
-        self.shard.forget(self.cover.to)
+        self.shard.let_go(self.cover.to)
 
     def _take(self, record: Record) -> int | None:
         """The last batch of the block; None if there is none."""

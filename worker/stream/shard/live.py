@@ -11,12 +11,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler_plugin.wire.messages import NOT_KNOWN, SAME_TEXT, Answer, Block, Order
+from crawler_plugin.wire.messages import NOT_KNOWN, SAME_TEXT, Answer, Block, ForgetCondition, Forgotten, Order
 from worker.index.blocks import Header, pack
 from worker.index.entries import OPTIONAL, Entries, Survivor
+from worker.index.forgetting import in_force, one_more, without
 from worker.index.in_batch import void_claims
 from worker.index.queries import Found, Queries
-from worker.stream.log_follower import DecidedBatch, LogSubscriber, Pending
+from worker.stream.log_follower import DecidedBatch, Forgetting, LogSubscriber, Pending
 from worker.stream.observer import Observer
 from worker.stream.policy import Policy, ReplayPoint
 from worker.stream.shard.expiry_clocks import Clocks
@@ -56,6 +57,9 @@ class Index(Measured, Protocol):
     def load(self, parts: Iterable[Entries], expected: int = ...) -> None:
         """Take up many, in parts; so many are expected."""
 
+    def remove(self, condition: ForgetCondition) -> int:
+        """Remove the entries that meet a condition; returns how many."""
+
     def expire(self, up_to_batch: int) -> int:
         """Remove the entries of all batches up to this one; returns how many."""
 
@@ -92,6 +96,7 @@ class Standing:
     ``claimed_up_to`` holds the highest claimed offset of each partition of ``pages``; ``answers_offset`` is where
     ``answers`` is read on. ``clocks`` are of the batches that have left a survivor here, none where nothing expires.
     ``floor`` is a batch up to which all has expired. ``suspects`` are survivors, as in ``worker.verdict.suspects``.
+    What was ``forgotten`` and has not expired since is a function of the log: all shards know the same.
     """
 
     to: int = NEVER
@@ -101,6 +106,7 @@ class Standing:
     floor: int = NEVER
     clocks: Clocks = field(default_factory=Clocks)
     suspects: dict[Order, Order] = field(default_factory=dict)
+    forgotten: tuple[Forgotten, ...] = ()
 
     def expired_up_to(self, ttl: int | None) -> int:
         """The last batch whose survivors are expired for the batch after ``to``.
@@ -110,6 +116,10 @@ class Standing:
         if ttl is None:
             return self.floor
         return max(self.floor, self.clocks.last_below(self.watermark - ttl))
+
+    def still_forgotten(self, ttl: int | None) -> tuple[Forgotten, ...]:
+        """What a block that ends here names."""
+        return in_force(self.forgotten, self.watermark, ttl)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +147,7 @@ class Frozen:
             floor=min(floor, standing.floor),
             clocks=(),
             suspects=tuple(standing.suspects),
+            forgotten=standing.still_forgotten(policy.ttl),
         )
         return msgspec.structs.replace(pack(Entries.empty(), header), clocks=tuple(standing.clocks))
 
@@ -289,6 +300,24 @@ class LiveShard(LogSubscriber):
         if self._open_count >= self.policy.flush_entries or self._open_bytes >= self.policy.flush_bytes:
             self.seal()
 
+    def on_forget(self, forgetting: Forgetting) -> None:
+        """Remove what meets the record's condition, and seal a block at once: when it is on the topic, what was
+        forgotten is so for each who restores the shard, and whoever wrote the record sees it.
+
+        A record with which more would be to be known than blocks can name is void, for all shards.
+        """
+        standing, after = self.standing, forgetting.after
+        standing.to, standing.answers_offset = forgetting.offset, after.answers_offset
+        new = Forgotten(forgetting.condition, forgetting.offset, standing.watermark)
+        removed = None
+        if (forgotten := one_more(standing.still_forgotten(self.policy.ttl), new)) is not None:
+            standing.forgotten = forgotten
+            self._open = [without(Entries.concatenate(self._open), (new,))]
+            self._open_count, self._open_bytes = len(self._open[0]), sum(map(len, self._open[0].urls))
+            removed = self.index.remove(forgetting.condition)
+        self.observer.forgotten(self.number, forgetting.condition, forgetting.offset, removed)
+        self.seal()
+
     def seal(self) -> bool:
         """Pack what was decided since the last sealed block, with the header as of now; false if that is nothing.
 
@@ -313,6 +342,7 @@ class LiveShard(LogSubscriber):
             floor=standing.floor,
             clocks=tuple(clock for clock in self._open_clocks if clock[0] in batches),
             suspects=self.suspects.unsealed(standing.floor),
+            forgotten=standing.still_forgotten(self.policy.ttl),
         )
         self.sealed.append(pack(live, header))
         self._sealed_to = standing.to
@@ -320,7 +350,7 @@ class LiveShard(LogSubscriber):
         self._open_count = self._open_bytes = 0
         return True
 
-    def forget(self, up_to: int) -> None:
+    def let_go(self, up_to: int) -> None:
         """Blocks on the topic cover the batches up to this one: let go of their survivors that were to be written.
 
         It may lie ahead of this shard; what is decided up to there will not have to be written. A sealed block that

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from functools import partial
-from operator import methodcaller
 from typing import Final, NamedTuple
 
 from crawler_plugin.wire.errors import Refused, UnreadableRecord
-from crawler_plugin.wire.messages import Answer, Block, decode, encode
+from crawler_plugin.wire.messages import Answer, Block, decode, encode, forgotten_of
 from crawler_plugin.wire.topics import ANSWERS, INDEX
 from worker.index.blocks import NO_BATCH, Cover, cover, suspects_of, unpack
 from worker.index.entries import Entries
@@ -269,10 +268,10 @@ class Restoration:
             parts: deque[Iterable[Entries]] = deque()
             for piece in found.pieces:
                 if snapshot is not None and piece.block is snapshot.head.block:
-                    parts.append(map(methodcaller("after", piece.after), snapshot.entries()))
+                    parts.append(map(piece.counting, snapshot.entries()))
                     continue
                 try:
-                    parts.append((piece.entries(),))
+                    parts.append(map(piece.counting, (piece.held(),)))
                 except UnreadableRecord as error:
                     unreadable.append((self.offsets[id(piece.block)], str(error)))
                     readable = [block for block in readable if block is not piece.block]
@@ -313,4 +312,5 @@ def standing_of(found: Cover, ttl: int | None) -> Standing:
         floor=found.floor,
         clocks=Clocks() if ttl is None else Clocks(found.clocks),
         suspects=dict.fromkeys(found.suspects, LONG_AGO),
+        forgotten=forgotten_of(last),
     )

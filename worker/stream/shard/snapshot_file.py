@@ -4,8 +4,9 @@ The file is no authority: the topic and the logs are. It holds what the blocks o
 block without entries that stands for all of them (``block``), the entries, and from where the topic is read on.
 Whatever is odd about it, the topic is read from its beginning instead.
 
-The format: eight bytes that name it, then frames, each with its length (``uint64``), the CRC-32 of its payload
-(``uint32``) and the payload, MessagePack. The first frame is the ``Snapshot``, the others are pieces of its entries.
+The format: eight bytes that name it (others where it names what was forgotten), then frames, each with its length
+(``uint64``), the CRC-32 of its payload (``uint32``) and the payload, MessagePack. The first frame is the ``Snapshot``,
+the others are pieces of its entries.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ import msgspec
 import numpy as np
 
 from crawler_plugin.wire.files import OWNER_ONLY, replaced
-from crawler_plugin.wire.messages import Block
+from crawler_plugin.wire.messages import Block, ForgettingBlock
 from worker.index.entries import COLUMNS, OPTIONAL, Entries
 from worker.index.urls import Group, UrlRun, groups_of, pack_group
 
 _MAGIC: Final = b"DEDUPSN1"
+_MAGIC_FORGETTING: Final = b"DEDUPSN2"
+"""Of a snapshot whose ``block`` is a ``ForgettingBlock``; a program that knows none reads the topic."""
 _FRAME: Final = struct.Struct("<QI")
 _PIECE: Final = 1 << 18
 """Entries of a piece, which has 16 MB then: it is written at once, and loaded as fast as memory is read."""
@@ -59,6 +62,10 @@ class Snapshot(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     columns: tuple[tuple[str, str], ...] = _COLUMNS
 
 
+class _ForgettingSnapshot(Snapshot, frozen=True, array_like=True, kw_only=True):
+    block: ForgettingBlock
+
+
 class _Piece(msgspec.Struct, frozen=True, array_like=True):
     """Consecutive entries: ``count`` of them, a buffer a column, and (bytes, size, skip, count) a group of URLs.
 
@@ -71,7 +78,10 @@ class _Piece(msgspec.Struct, frozen=True, array_like=True):
 
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
-_SNAPSHOT: Final = msgspec.msgpack.Decoder(Snapshot)
+_SNAPSHOTS: Final[dict[bytes, msgspec.msgpack.Decoder[Snapshot]]] = {
+    _MAGIC: msgspec.msgpack.Decoder(Snapshot),
+    _MAGIC_FORGETTING: msgspec.msgpack.Decoder(_ForgettingSnapshot),
+}
 _PIECES: Final = msgspec.msgpack.Decoder(_Piece)
 
 
@@ -86,7 +96,7 @@ def write(file: Path, writer: str, snapshot: Snapshot, entries: Entries, abandon
         OSError: there is no place, or no leave to write.
     """
     with replaced(file, OWNER_ONLY, writer) as beside, beside.open("wb") as out:
-        out.write(_MAGIC)
+        out.write(_MAGIC_FORGETTING if isinstance(snapshot.block, ForgettingBlock) else _MAGIC)
         _write_frame(out, snapshot)
         for start in range(0, len(entries), _PIECE):
             if abandoned():
@@ -131,10 +141,10 @@ class SnapshotFile:
 
 
 def _read_head(source: BinaryIO) -> Snapshot:
-    if source.read(len(_MAGIC)) != _MAGIC:
+    if (decoder := _SNAPSHOTS.get(source.read(len(_MAGIC)))) is None:
         raise SnapshotDamaged("it is no snapshot of this program's version")
     try:
-        head = _SNAPSHOT.decode(_read_frame(source))
+        head = decoder.decode(_read_frame(source))
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise SnapshotDamaged(f"its head cannot be read: {error}") from error
     if head.columns != _COLUMNS:
