@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from crawler_plugin.wire.errors import Refused, Unavailable, UsageError
-from crawler_plugin.wire.messages import encode
+from crawler_plugin.wire.messages import Forget, ForgetCondition, encode
 from crawler_plugin.wire.topics import (
     DEAD_LETTERS,
     DEDUPLICATED,
@@ -159,6 +159,19 @@ def test_a_topic_that_may_not_take_a_verdict_is_refused() -> None:
 
 def test_empty_logs_have_no_scheme() -> None:
     check(Stage())
+
+
+def test_a_log_that_begins_with_what_is_to_be_forgotten_has_its_scheme() -> None:
+    said = [(Stage().policy.scheme, b""), (OTHER.id, OTHER.encode())]
+    for scheme, words in said:
+        stage = Stage()
+        value = encode(Forget(scheme=scheme, writer=b"w", condition=ForgetCondition(kind="before", number=1)))
+        stage.world.topics[FINGERPRINTS, 0].append(0, None, value, [(SCHEME_HEADER, words)], 0)
+        if words:
+            with pytest.raises(Refused, match=r"near\.k"):
+                check(stage)
+        else:
+            check(stage)
 
 
 def test_logs_of_the_same_scheme_are_taken() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from functools import partial
+from functools import lru_cache, partial
 from typing import Final, Protocol
 
 import numpy as np
@@ -62,8 +62,14 @@ def is_met(condition: ForgetCondition, url: str) -> bool:
     """Whether a URL meets a condition that is about URLs."""
     if condition.kind == "url-prefix":
         return url.startswith(condition.text)
-    host = host_in(url)
-    return host == condition.text or (condition.kind == "site" and bool(host) and site_of(host) == condition.text)
+    begin = url.find("://") + 3
+    return _is_of(condition.kind == "site", condition.text, url[: url.find("/", begin) + 1] or url)
+
+
+@lru_cache(1 << 12)  # few hosts have most pages
+def _is_of(of_site: bool, wanted: str, origin: str) -> bool:
+    host = host_in(origin)
+    return host == wanted or (of_site and bool(host) and site_of(host) == wanted)
 
 
 def met(condition: ForgetCondition, pages: Pages, end: int) -> NDArray[np.bool_]:

@@ -6,10 +6,11 @@ import os
 import stat
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
-from crawler_plugin.wire.messages import Block
+from crawler_plugin.wire.messages import Block, ForgetCondition, Forgotten, forgotten_of
 from tests.index.logs import SCHEME, DecidedLog, plain_log
 from tests.stream.script import policy
 from worker.index.entries import Entries
@@ -47,6 +48,19 @@ def test_what_was_written_is_read_again(tmp_path: Path, monkeypatch: pytest.Monk
     assert [len(portion) for portion in SnapshotFile(file).entries()] == [4, 2]
     assert rows(file) == list(entries)
     assert [each.name for each in tmp_path.iterdir()] == ["a.snapshot"]
+
+
+def test_one_that_names_what_was_forgotten_is_of_a_kind_that_earlier_programs_do_not_read(tmp_path: Path) -> None:
+    entries = Entries.from_rows(LOG.rows(-1, 2))
+    assert written(tmp_path, entries).read_bytes().startswith(b"DEDUPSN1")
+    forgotten = (Forgotten(ForgetCondition(kind="host", text="a.example"), 1, 0),)
+    plain = head(entries)
+    naming = msgspec.structs.replace(plain, block=plain.block.naming(forgotten))
+    file = tmp_path / "b.snapshot"
+    snapshot_file.write(file, "me", naming, entries, lambda: False)
+    assert file.read_bytes().startswith(b"DEDUPSN2")
+    assert forgotten_of(SnapshotFile(file).head.block) == forgotten
+    assert rows(file) == list(entries)
 
 
 @pytest.mark.parametrize("mask", [0, 0o022, 0o777])
