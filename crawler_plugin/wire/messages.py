@@ -49,9 +49,8 @@ SKETCH_BYTES: Final = 32
 EVIDENCE_BYTES: Final = 56
 """Of a row of ``Block.evidence``."""
 STORE_HEADER: Final = "dedup-store"
-"""On ``pages``: ``no`` for a page that is judged, and that no later page is compared with."""
 PARDON_HEADER: Final = "dedup-pardon"
-"""On ``pages``: ``yes`` for a page that survives although it is near to pages of other URLs."""
+"""On ``pages``: ``no`` for a page that no later one is compared with, ``yes`` for one that survives beside others."""
 NOT_STORED: Final = 1
 PARDONED: Final = 2
 """Bits of ``Claim.flags``, for the two headers."""
@@ -236,8 +235,7 @@ class Batch(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
 
 
 class FlaggedBatch(Batch, frozen=True, array_like=True, kw_only=True):
-    """One with a claim that has ``flags``. Its version is one of its own: a program that knows no flags would decide
-    otherwise, so it must not read it."""
+    """One with a claim that has ``flags``, in a version of its own: who knows none would decide otherwise."""
 
 
 PACKED_WIDTHS: Final = {
@@ -400,15 +398,9 @@ class Answer(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
 
 _U32: Final = struct.Struct("<I")
 _I64: Final = struct.Struct("<q")
-_HIT_WIDTHS: Final = {
-    "place": 4,
-    "original_batch": 8,
-    "original_place": 4,
-    "distance": 1,
-    "agreement": 1,
-    "reason": 1,
-    "no_page": 1,
-}
+_HIT_WIDTHS: Final = {"place": 4, "original_batch": 8, "original_place": 4} | dict.fromkeys(
+    ("distance", "agreement", "reason", "no_page"), 1
+)
 _SEEN_WIDTHS: Final = {"seen_at": 4, "seen_batch": 8, "seen_place": 4, "seen_tokens": 4, "seen_agreement": 1}
 NOT_KNOWN: Final = 255
 """Stands for no distance and no agreement."""
@@ -537,9 +529,7 @@ LAST_BATCH: Final = _ENVELOPE.pack(_MAGIC[Batch], 255, 0, 0, 0)
 version of a batch, so that workers of earlier programs end there, too."""
 _ALSO: Final[dict[type[Any], tuple[type[Any], ...]]] = {Batch: (FlaggedBatch,), Block: (ForgettingBlock,)}
 _ENCODER: Final = msgspec.msgpack.Encoder()
-_DECODERS: Final[dict[type[Any], msgspec.msgpack.Decoder[Any]]] = {
-    kind: msgspec.msgpack.Decoder(kind) for kind in _MAGIC
-}
+_DECODERS: Final[dict[type[Any], msgspec.msgpack.Decoder[Any]]] = {of: msgspec.msgpack.Decoder(of) for of in _MAGIC}
 
 
 def encode(message: Batch | Forget | Answer | Block) -> bytes:

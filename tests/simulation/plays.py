@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -13,12 +14,8 @@ from tests.simulation.growth import Growing
 from tests.simulation.handover import Handover
 from tests.simulation.schedule import (
     ACCURATE,
-    FLAGGED,
     HOLDERS,
     REAL,
-    REAL_ACCURATE,
-    REAL_FLAGGED,
-    REAL_TITLED,
     SMALL,
     TITLED,
     Scale,
@@ -26,6 +23,10 @@ from tests.simulation.schedule import (
 )
 from tests.simulation.succession import Succession
 
+FLAGGED: Final = replace(ACCURATE, flagged=True)
+REAL_ACCURATE: Final = replace(REAL, accurate=True)
+REAL_TITLED: Final = replace(REAL_ACCURATE, titled=True)
+REAL_FLAGGED: Final = replace(REAL_TITLED, flagged=True)
 Play = Callable[[int], None]
 
 

@@ -43,8 +43,7 @@ class Scale:
 
     ``accurate``: pages have sketches, bands and scopes, and are near by all of them. ``machines``: on how many of them
     the workers run; each may have a folder for snapshots. ``replicas``: how many holders a shard may have, drawn once.
-    ``titled``: pages have sites and titles, and most texts are those of templates. ``flagged``: some pages are not to
-    be stored, some are pardoned.
+    ``titled``: pages have sites and titles, most of templates. ``flagged``: some are pardoned, or not to be stored.
     """
 
     workers: int = 3
@@ -68,12 +67,8 @@ SMALL = Scale()
 HOLDERS = replace(SMALL, replicas=(2,))
 ACCURATE = replace(SMALL, accurate=True)
 TITLED = replace(ACCURATE, titled=True)
-FLAGGED = replace(ACCURATE, flagged=True)
 REAL = Scale(workers=4, shards=8, partitions=8, pages=600, bits=64, radius=3, flush_entries=40, claims_a_batch=32,
              steps=1500, real_index=True)  # fmt: skip
-REAL_ACCURATE = replace(REAL, accurate=True)
-REAL_TITLED = replace(REAL_ACCURATE, titled=True)
-REAL_FLAGGED = replace(REAL_TITLED, flagged=True)
 
 
 @dataclass

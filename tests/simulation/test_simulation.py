@@ -24,7 +24,8 @@ from tests.simulation.mishaps import OTHER, surviving
 from tests.simulation.mutations.mutation import replaced
 from tests.simulation.mutations.table import all_mutations, first_seeds
 from tests.simulation.options import SCHEDULES
-from tests.simulation.schedule import ACCURATE, FLAGGED, HOLDERS, SMALL, TITLED, Schedule
+from tests.simulation.plays import FLAGGED
+from tests.simulation.schedule import ACCURATE, HOLDERS, SMALL, TITLED, Schedule
 from tests.simulation.succession import Succession
 from tools.simulation import main, violation
 from worker.fingerprint.near import AccurateNear

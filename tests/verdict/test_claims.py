@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawler_plugin.wire import messages
 from crawler_plugin.wire.errors import UnreadableRecord
 from crawler_plugin.wire.messages import (
     NOT_STORED,
@@ -81,7 +82,7 @@ def test_a_batch_without_marks_is_as_it_was_before_there_were_any_and_one_with_t
 
 def test_a_program_that_knows_no_flags_refuses_the_batch_and_is_to_be_upgraded(monkeypatch: pytest.MonkeyPatch) -> None:
     flagged = encode(batch_of([msgspec.structs.replace(TWO[0], flags=PARDONED)]))
-    monkeypatch.setitem(VERSIONS, FlaggedBatch, 0)
+    monkeypatch.setattr(messages, "VERSIONS", VERSIONS | {FlaggedBatch: 0})
     with pytest.raises(OtherVersion, match="version 4 on the topics, this program reads version 3: upgrade") as refused:
         decode(Batch, flagged)
     assert not refused.value.earlier
