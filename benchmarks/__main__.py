@@ -24,6 +24,7 @@ BENCHMARKS: Final = {
     "deciders": "how long they wait where as many workers decide as send, by a reckoned clock",
     "latency": "from a page's publication to its verdict, at steady rates",
     "crawl-rate": "what a crawl feels of the plugin, and of waiting for verdicts",
+    "live-copy": "how long verdicts stand still when a copied index takes over",
     "failover": "how long verdicts stand still when a worker dies or comes, with one holder a shard and with two",
     "extraction-rules": "what each rule of extraction does to labelled pages",
     "soft-404": "which pages are called none that are some, and the other way",

@@ -261,7 +261,8 @@ def test_an_index_goes_on_with_other_shards_and_without_a_forgotten_url(
 def copying_live(old: Cluster, *given: str) -> WorkerProcess:
     """The command, once it says that workers of the new generation may come."""
     copying = old.start_worker(program=(*PROGRAM, "index", "copy", "--live", "--to", "b", *given))
-    wait_for(lambda: "Start workers with" in copying.said() or not copying.alive, "the index to be copied")
+    said = " workers with topics.generation=b"
+    wait_for(lambda: said in copying.said() or not copying.alive, "the index to be copied")
     assert copying.alive, copying.said()
     return copying
 
@@ -283,8 +284,8 @@ def test_workers_hand_over_to_those_of_a_copied_index_while_pages_come_in(
 ) -> None:
     old = start("", *before)
     ending = [old.start_worker(), old.start_worker()]
-    with Crawler(old.options, old.prefix, invented(seed=8), a_second=40) as crawler:
-        wait_for(lambda: sum(old.consumed().values()) > 80, "some pages to be judged")
+    with Crawler(old.options, old.prefix, invented(seed=8), a_second=15) as crawler:
+        wait_for(lambda: sum(old.consumed().values()) > 60, "some pages to be judged")
         copying_live(old, *given).kill()
         assert command(topics, old, "delete", "--generation", "b") == 0
         fallen = tmp_path / "fallen.jsonl"
@@ -295,7 +296,7 @@ def test_workers_hand_over_to_those_of_a_copied_index_while_pages_come_in(
         assert [worker.process.wait(60) for worker in ending] == [4, 4]
         assert all("gives the outputs to topics.generation='b'" in worker.said() for worker in ending)
         handed_over_at = crawler.sent
-        wait_for(lambda: crawler.sent > handed_over_at + 60, "more pages")
+        wait_for(lambda: crawler.sent > handed_over_at + 30, "more pages")
         crawler.stop()
     new.wait_until_committed()
     assert all(map(ready, beginning))

@@ -65,7 +65,7 @@ def test_those_fall_that_are_near_to_an_earlier_one_that_has_stayed() -> None:
                 Survivor((batch, 2 * place), f"http://{batch}-{place}/", bits(), 100 * batch + place, 9, 0)
                 for place in range(chance.randint(0, 5))
             ]
-            fallen = rejudging(batch, survivors)
+            fallen = dict(rejudging(batch, survivors))
             for survivor in survivors:
                 earliest = next((kept for kept in stay if near(survivor, kept)), None)
                 if earliest is None:

@@ -126,7 +126,7 @@ class Handover:
             self._see_that_it_has_not_begun()
             copying.follow()
             if chance.random() < 0.3:
-                target.write(copying.copied.cut())
+                chance.choice((copying.call_over, lambda: target.write(copying.copied.cut())))()
             if not copying.awaited() and chance.random() < 0.3:
                 break
         else:

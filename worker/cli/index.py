@@ -100,6 +100,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="with copy --near: where to list the entries that fall, JSON a line (default: standard output)",
     )
     parser.add_argument("--live", action="store_true", help="with copy: while workers run, and hand over")
+    parser.add_argument(
+        "--workers",
+        type=int,
+        metavar="N",
+        help="with copy --live: to how many (default: as many as run when it begins)",
+    )
     parser.add_argument("--out", type=name_given, metavar="DIR|URL", help="with export: the folder for the records")
     parser.add_argument("--json", action="store_true", help="one JSON object a shard, with all writers and problems")
 
@@ -120,11 +126,12 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         )
     if exports != (arguments.out is not None):
         raise UsageError("export needs --out DIR|URL; the others have none")
-    of_copy = arguments.shards is not None, arguments.without, arguments.near, arguments.fallen, arguments.live
+    given = arguments.without, arguments.near, arguments.fallen, arguments.live, arguments.workers
+    of_copy = arguments.shards is not None, *given
     if copies != (arguments.to is not None) or (not copies and any(of_copy)):
         raise UsageError(
-            "copy needs --to GENERATION and may have --shards, --without, --near, --fallen and --live; the others have "
-            "none of them"
+            "copy needs --to GENERATION and may have --shards, --without, --near, --fallen, --live and --workers; the "
+            "others have none of them"
         )
     settings = load()
     if copies:
@@ -181,7 +188,7 @@ def _copy(arguments: argparse.Namespace, settings: Settings) -> int:
             refuse_used(target, names[1], rules)
             if found is None:
                 live = LiveCopy(source, target, names, before, rules, new_key, partitions, frozenset(without), falls)
-                result = _hand_over(live, after)
+                result = _hand_over(live, after, arguments.workers)
             else:
                 result = copy(source, target, names, found, rules, new_key, frozenset(without), falls)
     print("\n".join(lines(result, without)), flush=True)
@@ -193,15 +200,24 @@ def _copy(arguments: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _hand_over(live: LiveCopy, after: Settings) -> Copied:
-    """Copy, wait for the workers of the new generation, and hand over to them."""
+def _hand_over(live: LiveCopy, after: Settings, workers: int | None) -> Copied:
+    """Copy, wait for so many workers of the new generation, by default as many as work now, and hand over to them."""
+    workers = len(live.source.workers()) if workers is None else workers
     try:
         live.begin()
         print(
-            f"copied {live.copied.result.entries:,} entries. Start workers with {_settings_of(after)}: they stand by, "
-            "and take over once they have loaded all shards",
+            f"copied {live.copied.result.entries:,} entries. Start {workers or 'some'} workers with "
+            f"{_settings_of(after)}: they stand by, and take over once they have loaded all shards",
             flush=True,
         )
+        while live.follow(_LOOK_SECONDS) > _CLOSE or live.awaited():
+            pass
+        while len(live.target.workers()) < workers:
+            live.follow(1.0)
+        settled = time.monotonic() + 2 * after.kafka.heartbeat_seconds
+        while time.monotonic() < settled:  # while they share out the shards, two may take one for theirs
+            live.follow(_LOOK_SECONDS)
+        live.call_over()
         while live.follow(_LOOK_SECONDS) > _CLOSE or live.awaited():
             pass
         live.hand_over()

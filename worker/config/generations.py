@@ -34,7 +34,7 @@ def with_near(settings: Settings, given: Mapping[str, str]) -> Settings:
 
 def _with(name: str, section: AnySection, values: Mapping[str, object]) -> AnySection:
     try:
-        return type(section)(**section.model_dump() | values)
+        return type(section)(**section.model_dump() | dict(values))
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         raise UsageError(

@@ -63,7 +63,8 @@ _LIVE: Final = ((LIVE_HEADER, b"1"),)
 
 
 class LiveCopy(LogSubscriber):
-    """One copy, a step at a time: ``begin``; ``follow`` until ``awaited`` is empty; ``hand_over``; ``end`` until true.
+    """One copy, a step at a time: ``begin``; ``follow`` until ``awaited`` is empty, once more after
+    ``call_over`` where workers came and went; ``hand_over``; ``end`` until true.
 
     Args:
         source: the generation that works, and ``target`` the one that is to follow, whose topics are empty.
@@ -162,6 +163,10 @@ class LiveCopy(LogSubscriber):
             if answer.scheme == self.copied.policy.scheme and answer.shard in self._loaded:
                 self._loaded[answer.shard] = max(answer.batch, self._loaded[answer.shard])
         return [shard for shard, batch in self._loaded.items() if batch < self.copied.ends[shard]]
+
+    def call_over(self) -> None:
+        """Ask every shard anew whether it is loaded: it may be another's than it was."""
+        self.target.write(self.copied.cut(of_all=True))
 
     # 3
 

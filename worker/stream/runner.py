@@ -182,7 +182,8 @@ class Runner:
         late = now - self._committed >= self.rhythm.commit_seconds
         in_flight = self.worker.committing
         soon = bool(ready) and now >= self._not_before and not (in_flight or self._backlog)
-        due = ready >= self.rhythm.commit_pages or late or soon or self.stopping
+        ends = self.stopping or self.worker.barred
+        due = ready >= self.rhythm.commit_pages or late or soon or ends
         refresh = self._is_due("refresh", now, REFRESH_SECONDS)
         begun = self.worker.commit(begin=due or refresh, refresh=refresh)
         if in_flight and (begun or not self.worker.committing):

@@ -188,6 +188,12 @@ class Worker:
         return not self.committing and not any(partition.held for partition in self.partitions.values())
 
     @property
+    def barred(self) -> bool:
+        """Whether all before a record that must not be decided is decided here, for some of what is owned: what can be
+        committed is waited for."""
+        return any(follower.barred is not None for follower in self.followers)
+
+    @property
     def committing(self) -> bool:
         return not self.committer.idle
 

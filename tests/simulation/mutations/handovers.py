@@ -76,7 +76,7 @@ def live_copy_ends_beside_running_workers(honest: Any, self: LiveCopy) -> bool:
         def commit(self, offsets: Any) -> None:
             getattr(source, "world").committed.update(offsets)  # noqa: B009 -- that of the twin
 
-    self.source = Empty()  # type: ignore[assignment]
+    self.source = Empty()
     try:
         return bool(honest(self))
     finally:
