@@ -48,6 +48,7 @@ class Scripted:
         self.drained = True
         self.flushed = True
         self.committing = False
+        self.barred = False
         self.relieved = True
         self.followers = ["one"]
         self.slept: list[float] = []
@@ -134,6 +135,16 @@ def test_a_batch_is_sent_only_some_time_after_the_one_before(scripted: Scripted)
     scripted.answers["claim"] = True
     scripted.passes(runner, 0.125, 0.25, 0.375, 0.4375, 0.5)
     assert [given["send"] for given in scripted.said("claim")] == [False, True, False, False, True]
+
+
+def test_before_a_record_that_is_not_decided_it_commits_at_once(scripted: Scripted) -> None:
+    runner = scripted.runner()
+    scripted.partitions = {0: Partition(1)}
+    scripted.backlog = True
+    scripted.passes(runner, 0.1)
+    scripted.barred = True
+    scripted.passes(runner, 0.2)
+    assert [given["begin"] for given in scripted.said("commit")] == [False, True]
 
 
 def test_it_commits_when_the_time_is_over(scripted: Scripted) -> None:
