@@ -1,5 +1,5 @@
-"""What the plugin costs a crawl: its rate with the plugin beside that without, and with items that wait beside those
-that do not. Pages of 20 kB from a site on the same machine, runs of both kinds in turn.
+"""What the plugin costs a crawl: its rate with the plugin beside that without, and with items, and callbacks, that wait
+beside those that do not. Pages of 20 kB from a site on the same machine, runs of both kinds in turn.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ PACED: Final = 50.0
 """Pages a second at which items wait."""
 PATIENCE_S: Final = 10
 MOST_S: Final = 300.0
+LATE: Final = ("without_verdict", "callback_without_verdict")
 VERSIONS: Final = ("scrapy", "twisted", "kafka-python", "crc32c")
 
 
@@ -73,17 +74,24 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         flags = [word for pair in overrides for word in ("--set", pair)]
         paced = {"DOWNLOAD_DELAY": 1 / PACED, "RANDOMIZE_DOWNLOAD_DELAY": False, **to_kafka}
         waits = paced | {"DEDUP_AWAIT": PATIENCE_S, "DEDUP_DROP": True}
+        called = {"DEDUP_AWAIT": PATIENCE_S, "DEDUP_AWAIT_RESPONSES": True}
         with ModuleProcess("worker", "worker", flags, folder):
             alternate(folder, 200, 1, {"warm": waits})
-            slow = alternate(folder, arguments.paced_pages, arguments.runs, {"without": paced, "with": waits})
+            three = {"without": paced, "with": waits, "called": paced | called}
+            slow = alternate(folder, arguments.paced_pages, arguments.runs, three)
+            both = {"without": to_kafka, "with": to_kafka | called}
+            judged = alternate(folder, arguments.pages, arguments.runs, both)
         kinds: dict[str, dict[str, Any]] = {"without": {}, "sparing": {SPARES: True}, "with": to_kafka}
         fast = alternate(folder, arguments.pages, arguments.runs, kinds)
     sections = (
         ("The plugin", table(fast)),
         ("The plugin, beside a crawl that spares the collector itself", table(fast | {"without": fast["sparing"]})),
         (f"Waiting, at {PACED:.0f} pages a second", table(slow)),
+        (f"Callbacks that wait, at {PACED:.0f} pages a second", table(slow | {"with": slow["called"]})),
+        ("Callbacks that wait, as fast as it can", table(judged)),
     )
-    late = sum(rate.stats.get("dedup/without_verdict/late", 0) for rate in slow["with"])
+    rates = slow["with"] + slow["called"] + judged["with"]
+    late = sum(int(rate.stats.get(f"dedup/{kind}/late", 0)) for rate in rates for kind in LATE)
     print(*(f"{heading}\n\n{text}\n" for heading, text in sections), f"late: {late}", sep="\n")
     if arguments.out:
         report.write(
@@ -96,8 +104,9 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
             "tables the crawl goes as fast as it can, with `DEDUP_CAPTURE`, and no worker runs. The plugin has "
             "Python's garbage collector pass over what is loaded before the first crawl; the second table shows what "
             "it costs a crawl that calls `gc.freeze()` itself. In the third the crawl goes at "
-            f"{PACED:.0f} pages a second, where items wait (`DEDUP_AWAIT={PATIENCE_S}`, `DEDUP_DROP`) or do not. "
-            f"{late} items passed without their verdict.",
+            f"{PACED:.0f} pages a second, where items wait (`DEDUP_AWAIT={PATIENCE_S}`, `DEDUP_DROP`) or do not; in "
+            "the last two callbacks do (`DEDUP_AWAIT_RESPONSES`), first so, then as fast as they can, with a worker at "
+            f"work in both kinds of runs. {late} items and callbacks passed without their verdict.",
             versions=[f"{name} {version(name)}" for name in VERSIONS],
             absent=(),
             sections=sections,

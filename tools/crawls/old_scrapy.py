@@ -23,6 +23,7 @@ ASYNCIO: Final = f"{TWISTED}asyncioreactor.AsyncioSelectorReactor"
 SELECT: Final = f"{TWISTED}selectreactor.SelectReactor"
 EITHER: Final = "test_addon_and_pipeline_line_do_the_same_on_either_reactor"
 EVERY_RESPONSE: Final = "test_every_response_that_a_callback_gets_is_published_if_it_is_a_page_and_nothing_else_is"
+AWAITED: Final = "test_every_callback_knows_the_verdict_on_its_response_or_why_there_is_none"
 COMMAND: Final = "test_a_scrapy_command_with_a_wrong_setting_says_one_sentence_and_exits_with_1"
 NO_SPOOL: Final = "test_without_broker_and_spool_a_crawl_ends_as_a_failure_and_names_what_is_lost"
 CRAWLS: Final = [
@@ -30,20 +31,21 @@ CRAWLS: Final = [
     for test in (
         f"test_addon.py::{EITHER}[addon-{ASYNCIO}]",
         f"test_addon.py::{EITHER}[pipeline-{SELECT}]",
+        f"components/test_awaited_responses.py::{AWAITED}[select]",
         "test_addon.py::test_both_lines_together_publish_a_page_once",
-        f"test_capture.py::{EVERY_RESPONSE}[{SELECT}]",
-        "test_capture.py::test_what_comes_out_of_the_cache_is_published_too",
-        "test_capture.py::test_the_robots_txt_that_a_spider_reads_itself_is_no_page",
-        "test_capture.py::test_requests_wait_while_the_budget_is_spent_whatever_callbacks_do[raising]",
-        f"test_capture.py::test_a_crawl_that_is_closed_while_its_requests_wait_comes_to_its_end[{ASYNCIO}]",
-        "test_component.py::test_capture_without_the_addon_is_refused",
+        f"components/test_capture.py::{EVERY_RESPONSE}[{SELECT}]",
+        "components/test_capture.py::test_what_comes_out_of_the_cache_is_published_too",
+        "components/test_capture.py::test_the_robots_txt_that_a_spider_reads_itself_is_no_page",
+        "components/test_capture.py::test_requests_wait_while_the_budget_is_spent_whatever_callbacks_do[raising]",
+        f"components/test_capture.py::test_a_crawl_that_is_closed_while_its_requests_wait_comes_to_its_end[{ASYNCIO}]",
+        "components/test_component.py::test_capture_without_the_addon_is_refused",
         "test_crawl.py::test_a_crawl_leaves_nothing_of_kafka_in_its_log",
         "test_crawl.py::test_a_project_is_crawled_with_settings_of_the_command_line",
         "publishing/test_delivery.py::test_a_crawl_that_is_interrupted_while_it_waits_comes_to_its_end",
         f"publishing/test_delivery.py::test_a_crawl_that_is_closed_while_it_waits_comes_to_its_end[{SELECT.removeprefix(TWISTED)}]",
         f"publishing/test_delivery.py::{NO_SPOOL}[{ASYNCIO.removeprefix(TWISTED)}]",
-        "test_pipeline.py::test_every_page_is_on_the_topic_whatever_kind_of_item_it_came_in",
-        "test_pipeline.py::test_text_is_published_as_text_and_what_is_no_page_passes_on_and_is_counted",
+        "components/test_pipeline.py::test_every_page_is_on_the_topic_whatever_kind_of_item_it_came_in",
+        "components/test_pipeline.py::test_text_is_published_as_text_and_what_is_no_page_passes_on_and_is_counted",
         f"test_refusal.py::{COMMAND}[spider]",
         f"test_refusal.py::{COMMAND}[pipeline without the add-on]",
         "test_refusal.py::test_a_script_with_a_wrong_setting_says_one_sentence_and_exits_with_1",

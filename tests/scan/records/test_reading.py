@@ -68,3 +68,13 @@ def test_a_record_has_the_url_that_the_page_names_whoever_reads_that(url: str) -
     expected = {name: canonical_link(page.body, url) if page.body else None for name, page in pages.items()}
     assert {row["id"]: row["canonical"] for row in rows} == expected
     assert rows[0]["canonical"] == "https://a.example/1"
+
+
+def test_a_page_that_names_a_scope_has_it_in_its_record_though_no_setting_reads_headers() -> None:
+    named: tuple[dict[str, str], ...] = ({}, {"dedup-scope": "shop-7"}, {"spider": "news"})
+    found = [
+        ArchivedPage(RecordPlace("a", number), str(number), FetchedPage("https://a.example/", b"one two", headers=told))
+        for number, told in enumerate(named)
+    ]
+    rows = [row for batch in reading_here(SETTINGS).batches(found) for row in batch.to_pylist()]
+    assert [row["scope"] == 0 for row in rows] == [True, False, True]
