@@ -82,7 +82,7 @@ def test_pages_are_compared_within_their_scope_and_a_spider_that_begins_anew_wit
                 found[path[1]] = sorted([*found.get(path[1], []), *words])
         return found
 
-    reset = {"ARGUMENTS": {"dedup_reset": "1"}, "JOBDIR": str(tmp_path / "job")}
+    reset: dict[str, Any] = {"ARGUMENTS": {"dedup_reset": "1"}, "JOBDIR": str(tmp_path / "job")}
     first = {"a": ["duplicate", "unique"], "b": ["unique"], "t": ["unique"], "c": ["unique"]}
     again = {"a": ["duplicate", "refetch"], "b": ["refetch"], "t": ["refetch"], "c": ["refetch"]}
     with serve(site):
