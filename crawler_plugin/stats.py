@@ -101,9 +101,10 @@ STATS: Final[Mapping[str, str]] = {
     UNTOLD: "items that have no field for the verdict, or a captured page that is unknown; they pass without it",
     FEEDBACK + "postponed": "requests put behind all others by `DEDUP_FEEDBACK`, as their template gave only copies; "
     "with `DEDUP_DRY_RUN` and `DEDUP_FEEDBACK_DRY_RUN` here and below those that would have been",
-    FEEDBACK + "waited": "requests put back a step, as several like them had no verdict yet",
-    FEEDBACK + "doubted": "requests put behind others, as the first few like them were copies",
-    FEEDBACK + "dropped": "requests dropped for it",
+    FEEDBACK + "waited": "requests put back by one step, as the first ones like them had no verdict yet",
+    FEEDBACK
+    + "doubted": "requests put behind all but the postponed ones, as the first ones like them were copies",
+    FEEDBACK + "dropped": "requests dropped as their template gave only copies",
     FEEDBACK + "explored": "requests made in spite of it",
     FEEDBACK + "over_budget": "requests dropped by `DEDUP_FEEDBACK_BUDGET`",
     FEEDBACK_ERRORS: "verdicts that were not learned from, and requests let go, since `DEDUP_FEEDBACK` failed on their "
