@@ -102,8 +102,7 @@ STATS: Final[Mapping[str, str]] = {
     FEEDBACK + "postponed": "requests put behind all others by `DEDUP_FEEDBACK`, as their template gave only copies; "
     "with `DEDUP_DRY_RUN` and `DEDUP_FEEDBACK_DRY_RUN` here and below those that would have been",
     FEEDBACK + "waited": "requests put back by one step, as the first ones like them had no verdict yet",
-    FEEDBACK
-    + "doubted": "requests put behind all but the postponed ones, as the first ones like them were copies",
+    FEEDBACK + "doubted": "requests put behind all but the postponed ones, as the first ones like them were copies",
     FEEDBACK + "dropped": "requests dropped as their template gave only copies",
     FEEDBACK + "explored": "requests made in spite of it",
     FEEDBACK + "over_budget": "requests dropped by `DEDUP_FEEDBACK_BUDGET`",

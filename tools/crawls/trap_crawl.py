@@ -125,14 +125,13 @@ def compare(folder: Path) -> tuple[list[str], bool]:
             f"| {name} | {len(site.honest_pages):,} | {missed} | {sum(map(bool, lost.values()))} of {len(lost)} | "
             f"{len(crawled.asked):,} |"
         )
-    again, is_less = crawl_again(folder)
+    again, is_less = crawl_again(folder, TrapSite(ARTICLES), BUDGETS[TrapSite])
     return [*lines, "", *again], is_good and is_less
 
 
-def crawl_again(folder: Path) -> tuple[list[str], bool]:
+def crawl_again(folder: Path, site: LinkedSite, budget: int) -> tuple[list[str], bool]:
     """What a second crawl needs that begins with what a first one has learned, and whether it is half at most."""
-    site, budget, job = TrapSite(ARTICLES), BUDGETS[TrapSite], folder / "first"
-    rules = folder / "rules.json"
+    job, rules = folder / "first", folder / "rules.json"
     first = crawl_traps(folder, site, budget, DEDUP_FEEDBACK=True, DEDUP_FEEDBACK_DRY_RUN=True, JOBDIR=str(job))
     assert write_rules(["--from", str(job), "--out", str(rules)]) == 0
     told: dict[str, dict[str, Any]] = {

@@ -20,7 +20,7 @@ from crawler_plugin.feedback.state_file import FILE, Known, read_known
 from crawler_plugin.feedback.url_groups import UrlGroups
 from tests.cluster.cluster import Cluster
 from tests.crawler_plugin.crawling import to_kafka
-from tools.crawls.trap_crawl import crawl_traps
+from tools.crawls.trap_crawl import crawl_again, crawl_traps
 from tools.crawls.trap_site import TrapSite
 
 LAST = BEHIND[RequestDecision.POSTPONED]
@@ -168,6 +168,33 @@ def test_a_postponed_request_is_dropped_where_the_budget_is_spent_meanwhile() ->
 )
 def test_a_mark_that_is_not_of_this_request_says_nothing(mark: object) -> None:
     assert middleware().process_request(Request(TRAP.format(99), meta={MARK_KEY: mark})) is not None
+
+
+def test_a_crawl_begins_with_what_an_earlier_one_has_learned_unless_it_knows_something_itself(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folders = {name: str(tmp_path / name) for name in ("first", "own")}
+    for name, url in (("first", TRAP), ("own", NEWS)):
+        made = middleware(JOBDIR=folders[name])
+        for number in range(20):
+            made._learning.memory.learn(url.format(number), "duplicate")
+        made._learning.close()
+    for job, knows_trap in ((None, True), (str(tmp_path / "empty"), True), (folders["own"], False)):
+        told = {"ADDONS": {"crawler_plugin.Addon": 500}, "DEDUP_FEEDBACK": True, "DEDUP_FEEDBACK_EXPLORE": 1e-12}
+        told |= {"JOBDIR": job, "DEDUP_FEEDBACK_FROM": folders["first"]}
+        other = FeedbackMiddleware.from_crawler(get_crawler(Spider, told))
+        other._learning.open()
+        assert (other.process_request(Request(NEWS.format(99))) is None) is knows_trap
+    assert not caplog.records
+    nothing = middleware(DEDUP_FEEDBACK_FROM=str(tmp_path / "absent"))
+    nothing._learning.open()
+    assert "DEDUP_FEEDBACK_FROM" in caplog.text
+
+
+@pytest.mark.long
+def test_what_a_first_crawl_has_learned_halves_the_requests_of_a_second_one(tmp_path: Path) -> None:
+    lines, is_half = crawl_again(tmp_path, TrapSite(articles=20), 1_000)
+    assert is_half, lines
 
 
 @pytest.mark.long
