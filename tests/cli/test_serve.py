@@ -19,6 +19,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.handbook import blocks
+from tests.waiting import DEADLINE_SECONDS
 from worker.cli.main import main
 from worker.cli.serve import DEFAULT_PORT
 
@@ -47,13 +48,13 @@ class Process:
 
     def end(self) -> tuple[int, str]:
         """Code and standard error."""
-        _, errors = self.process.communicate(timeout=120)
+        _, errors = self.process.communicate(timeout=DEADLINE_SECONDS)
         return self.process.returncode, errors
 
     def judge(self, number: int) -> dict[str, Any] | None:
         """The verdict on one of many pages that are all different; None where there is no answer."""
         url = f"http://a.example/{number}"
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE_SECONDS)
         try:
             body = " ".join(f"{word}{number}" for word in ("saucer", "glides", "over", "the", "harbour", "at", "night"))
             connection.request("POST", f"/judge?form=text&url={quote(url, safe='')}", body.encode())
@@ -101,7 +102,7 @@ def test_killed_in_the_middle_of_a_crawl_it_has_kept_each_verdict_that_was_told_
     enough = threading.Event()
     with serving(tmp_path / "state") as killed:
         asking = killed.judge_until_it_ends(told, enough)
-        assert enough.wait(120)
+        assert enough.wait(DEADLINE_SECONDS)
         killed.process.kill()
         for thread in asking:
             thread.join()
@@ -112,7 +113,7 @@ def test_killed_in_the_middle_of_a_crawl_it_has_kept_each_verdict_that_was_told_
             assert row and row["verdict"] == "refetch", number
         more: list[int] = []
         asking = again.judge_until_it_ends(more, enough := threading.Event(), 1_000_000)
-        assert enough.wait(120)
+        assert enough.wait(DEADLINE_SECONDS)
         assert main(["serve", "--state", str(tmp_path / "state"), *OPTIONS]) == 4, "one process may have it open"
         with urllib.request.urlopen(again.metrics[0].replace("/metrics", "/readyz")) as ready:
             assert ready.status == 200

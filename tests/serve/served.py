@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
+from tests.waiting import DEADLINE_SECONDS
 from worker.config import Settings
 from worker.observe.metrics import ServedMetrics
 from worker.serve.server import ServeTask, listening, serve
@@ -79,7 +80,7 @@ class Served:
         self._begun.set()
 
     def begin_to_stop(self) -> None:
-        assert self._begun.wait(60)
+        assert self._begun.wait(DEADLINE_SECONDS)
         for stop in self._stops:
             stop()
 
@@ -88,12 +89,12 @@ class Served:
         self.wait()
 
     def wait(self) -> None:
-        self._thread.join(120)
+        self._thread.join(DEADLINE_SECONDS)
         assert not self._thread.is_alive()
 
     def ask(self, method: str, path: str, body: bytes | Iterator[bytes] | None = None, **headers: str) -> Reply:
         """One request on a connection of its own; ``_`` in the names of headers is ``-``."""
-        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)) as connection:
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE_SECONDS)) as connection:
             named = {name.replace("_", "-"): value for name, value in headers.items()}
             connection.request(method, path, body, named, encode_chunked=not isinstance(body, bytes | None))
             response = connection.getresponse()
@@ -108,7 +109,7 @@ class Served:
         return self.ask("POST", "/judge", b"\n".join(lines), Content_Type="application/x-ndjson")
 
     def connected(self, said: bytes = b"") -> socket.socket:
-        client = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+        client = socket.create_connection(("127.0.0.1", self.port), timeout=DEADLINE_SECONDS)
         client.sendall(said)
         return client
 

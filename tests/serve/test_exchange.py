@@ -16,7 +16,7 @@ PAGE = b"POST /judge?url=http://exchange.example/ HTTP/1.1\r\nHost: a\r\nContent
     ("method", "path", "headers", "status", "move"),
     [
         ("GET", "/", {}, 404, "/judge, /seen, /openapi.json"),
-        ("GET", "/judge", {}, 405, "asked for with POST"),
+        ("PUT", "/judge", {}, 405, "asked for with POST"),
         ("HEAD", "/seen?url=http://a.example/", {}, 405, ""),
         ("POST", "/seen?url=http://a.example/", {}, 405, "asked for with GET"),
         ("POST", "/judge", {}, 400, "there is no url"),
@@ -32,7 +32,9 @@ def test_what_is_wrong_is_told_with_its_status(
     reply = service.ask(method, path, b"<p>" if method == "POST" else None, **headers)
     assert reply.status == status
     assert move in reply.body.decode()
-    assert ("Allow" in reply.headers) == (status == 405)
+    assert reply.headers["Allow"] == (
+        {"/judge": "POST", "/seen": "GET"}[path.partition("?")[0]] if status == 405 else None
+    )
     if reply.body:
         assert reply.row["status"] == status
 

@@ -82,7 +82,8 @@ def test_a_client_that_takes_no_answer_is_not_read_on(service: Served, monkeypat
 def test_a_client_that_says_nothing_is_left(service: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_lines, "SILENT_SECONDS", 0.1)
     with service.connected(HEAD + chunk(page("http://quiet.example/") + b"\n{")) as client:
-        assert [row["url"] for row in rows_in(all_that_comes(client))] == ["http://quiet.example/"]
+        answer, error = rows_in(all_that_comes(client))
+    assert (answer["url"], error["status"]) == ("http://quiet.example/", 408)
 
 
 def test_a_line_that_is_too_long_ends_the_batch_and_those_before_it_are_answered(service: Served) -> None:

@@ -58,7 +58,7 @@ class Exchange(HTTPMessageDelegate):
         self.connection: Final = connection
         self.owner: Final = owner
         self._reader: BodyReader | None = None
-        self._method = ""
+        self._method = self._path = ""
         self._lingers: asyncio.TimerHandle | None = None
         self.is_over = False
         """Whether it was answered, or nobody waits for the answer."""
@@ -100,11 +100,11 @@ class Exchange(HTTPMessageDelegate):
         """The client has left. What was submitted is judged all the same."""
         self._over()
 
-    def answer(self, status: int, body: bytes, content_type: str = JSON, **more: str) -> None:
+    def answer(self, status: int, body: bytes) -> None:
         """Answer, once, if somebody waits for it."""
         if self.is_over:
             return
-        self.begin(status, content_type, {"Content-Length": str(len(body))} | more, body)
+        self.begin(status, JSON, {"Content-Length": str(len(body))}, body)
         self.connection.finish()
         self._over()
 
@@ -148,7 +148,7 @@ class Exchange(HTTPMessageDelegate):
         body = line_of(refused.row)
         more = {"Content-Length": str(len(body))} | ({"Connection": "close"} if is_early else {})
         if refused.status == HTTPStatus.METHOD_NOT_ALLOWED:
-            more["Allow"] = ", ".join(sorted(set(METHODS.values())))
+            more["Allow"] = METHODS[self._path]
         self.begin(refused.status, JSON, more, body)
         if lingers:
             self._lingers = asyncio.get_running_loop().call_later(_LINGER_SECONDS, self.connection.finish)
@@ -165,6 +165,7 @@ class Exchange(HTTPMessageDelegate):
 
     def _reader_of(self, request: RequestStartLine, headers: HTTPHeaders) -> BodyReader:
         path, _, query = request.path.partition("?")
+        self._path = path
         self._service.check_open()
         if "Origin" in headers:
             raise RequestRefused(403, "a page in a browser asks: crawlers send no Origin, so leave it out")

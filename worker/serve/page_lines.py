@@ -21,6 +21,9 @@ MOST_UNTAKEN: Final = 1 << 24
 they have sent all."""
 
 
+_SILENT: Final = "nothing came for a minute, so no more lines are taken: send those without an answer again"
+
+
 class _Connection(Protocol):
     def write(self, chunk: bytes) -> Awaitable[None]: ...
 
@@ -180,7 +183,7 @@ class PageLines:
         """The client is to go on within ``SILENT_SECONDS``."""
         if not self._is_ended:
             loop = asyncio.get_running_loop()
-            self._silence = loop.call_later(SILENT_SECONDS, self._exchange.connection.close)
+            self._silence = loop.call_later(SILENT_SECONDS, self._break_off, RequestRefused(408, _SILENT))
 
     def _be_patient(self) -> None:
         """It is not the client that keeps the server waiting."""
