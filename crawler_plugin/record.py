@@ -56,6 +56,10 @@ _LATEST_MS: Final = 253_402_300_799_999
 """The end of the year 9999, the last that a datetime can name."""
 
 
+RENDERED: Final = ("rendered", b"playwright")
+"""The header of a page that a browser has rendered."""
+
+
 class Unusable(Exception):
     """An item that is no page: it passes on, and ``reason`` is the last word of ``dedup/skipped/…``."""
 
@@ -128,20 +132,23 @@ class Origin:
         content_type: bytes | None,
         body: bytes,
         now_ms: int,
+        rendered: bool = False,
         said: Mapping[str, Any] = MappingProxyType({}),
     ) -> PageRecord:
         """The record of a response that came at ``now_ms`` (milliseconds since 1970 UTC).
 
-        Its encoding is left to who reads the page: what the server says of it stands in the content type. ``said`` is
-        what its request says in ``meta``; of it ``dedup_scope``, ``dedup_store`` and
-        ``dedup_pardon`` are read, as of an item.
+        Its encoding is left to who reads the page: what the server says of it stands in the content type. One that a
+        browser has ``rendered`` is told so in a header, which workers pass on. ``said`` is what its request says in
+        ``meta``; of it ``dedup_scope``, ``dedup_store`` and ``dedup_pardon`` are read, as of an item.
 
         Raises:
             Unusable: its URL is none that a page can have, as that of ``data:`` is (``bad_url``), or ``bad_flag`` as
                 for an item.
         """
-        found = {name: said.get(name) for name in ("dedup_scope", *_FLAGS)}
-        return self._page(found | {"url": url, "status": status, "content_type": content_type, "body": body}, now_ms)
+        found: dict[str, Any] = {name: said.get(name) for name in ("dedup_scope", *_FLAGS)}
+        found |= {"url": url, "status": status, "content_type": content_type, "body": body}
+        page = self._page(found, now_ms)
+        return replace(page, headers=(*page.headers, RENDERED)) if rendered else page
 
     def _page(self, found: Mapping[str, Any], now_ms: int) -> PageRecord:
         """The record of what was found, by our names."""

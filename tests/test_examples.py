@@ -169,7 +169,7 @@ def test_a_producer_in_another_language_sends_pages_as_the_contract_wants_them(
         run(*producer(name), broker, f"{topic_prefix}pages", *map(site.url, ("/moved", "/gbk")))
     assert main(["topics", "check", "--sample", "100", *settings]) == 0
     found = {}
-    for _, key, body, meta in records_on_topic(broker, topic_prefix):
+    for _, key, body, meta, _ in records_on_topic(broker, topic_prefix):
         assert key == meta.url
         assert (meta.status, meta.spider) == (200, "java" if name.endswith(".java") else "crawlee")
         assert meta.fetched is not None

@@ -25,6 +25,7 @@ waited for in the end are confirmations, which come from the publisher's thread,
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -34,6 +35,7 @@ from scrapy.http import Response, TextResponse
 
 from crawler_plugin import stats
 from crawler_plugin.components.component import Component
+from crawler_plugin.delivery import Delivery
 from crawler_plugin.record import PageRecord, Unusable
 from crawler_plugin.waiting_items import DedupVerdict
 from crawler_plugin.wire.media_types import essence
@@ -43,10 +45,19 @@ META_KEY: Final = "dedup"
 """``request.meta["dedup"] = False``: the response to this request is not published, redirected or retried neither."""
 
 
+PLAYWRIGHT: Final = "playwright"
+"""What scrapy-playwright puts among the flags of responses that a browser has rendered. Scrapy's HTTP cache keeps no
+flags, and gives such responses to requests that have this in their ``meta``."""
+
+
 class CaptureMiddleware(Component):
     """Publishes what callbacks get. A spider middleware."""
 
     is_of_capture = True
+
+    def __init__(self, delivery: Delivery) -> None:
+        super().__init__(delivery)
+        self._met: set[bool] = set()
 
     def process_spider_input(self, response: Response) -> None:
         """Publish the response, unless it is none of those that are wanted, which is counted."""
@@ -80,6 +91,7 @@ class CaptureMiddleware(Component):
                 content_type=content_type,
                 body=response.body,
                 now_ms=self._delivery.now_ms(),
+                rendered=(rendered := is_rendered(response, request)),
                 said=request.meta,
             )
         except Unusable as unusable:
@@ -89,9 +101,22 @@ class CaptureMiddleware(Component):
                 f"{unusable}",
             )
             return None
+        self._note(rendered, page.url)
         for name in page.unread:
             self._delivery.log.skip(stats.UNREAD + name, f"{page.url}: {_UNREAD[name]}, the page goes without it")
         return page
+
+    def _note(self, rendered: bool, url: str) -> None:
+        """Warn, once, of a crawl that has pages of both kinds."""
+        if len(self._met) == 1 and rendered not in self._met:
+            was, were = ("was", "were not") if rendered else ("was not", "were")
+            self._delivery.log.say(
+                logging.WARNING,
+                f"{url} {was} rendered by scrapy-playwright, and pages before it {were}: a page that is fetched both "
+                "ways has two texts, and may be no copy of itself. Render all pages of a site or none, or keep one "
+                'kind out by meta={"dedup": False}',
+            )
+        self._met.add(rendered)
 
     def _unwanted(self, response: Response, request: Request, content_type: bytes | None) -> str | None:
         """Why the response is not published, as the last word of ``dedup/skipped/…``."""
@@ -113,6 +138,11 @@ _UNREAD: Final = {
     "content_type": "its header Content-Type is not ASCII",
     "dedup_scope": "its scope, meta['dedup_scope'], is neither text nor a whole number",
 }
+
+
+def is_rendered(response: Response, request: Request) -> bool:
+    """Whether scrapy-playwright's browser has made the body, scripts and all."""
+    return PLAYWRIGHT in response.flags or ("cached" in response.flags and bool(request.meta.get(PLAYWRIGHT)))
 
 
 class BackPressureMiddleware(Component):

@@ -212,7 +212,7 @@ class Record(NamedTuple):
     key: str
     value: bytes
     meta: PageMeta
-    flags: dict[str, bytes]
+    headers: dict[str, bytes]
 
 
 def records(broker: str, prefix: str) -> list[Record]:
@@ -228,9 +228,10 @@ def records(broker: str, prefix: str) -> list[Record]:
         while any(consumer.position(partition) < ends[partition] for partition in partitions):
             assert time.monotonic() < deadline
             for batch in consumer.poll(timeout_ms=500).values():
-                for r in batch:
-                    flags = {name: value for name, value in r.headers if name.startswith("dedup-")}
-                    found.append(Record(r.partition, r.key.decode(), r.value, PageMeta.from_headers(r.headers), flags))
+                found += [
+                    Record(r.partition, r.key.decode(), r.value, PageMeta.from_headers(r.headers), dict(r.headers))
+                    for r in batch
+                ]
         return found
     finally:
         consumer.close()

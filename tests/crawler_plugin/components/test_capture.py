@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.http import Response
 
 from tests.crawler_plugin.crawling import (
     IMPATIENT,
@@ -63,7 +67,11 @@ def test_every_response_that_a_callback_gets_is_published_if_it_is_a_page_and_no
     }
     with serve(odd_site()) as site:
         ended = crawl(tmp_path, site, "captured", **to_kafka(broker, topic_prefix), **CAPTURE, **odd)
-    said = {record.meta.url: record.flags for record in records(broker, topic_prefix) if record.flags}
+    told = {
+        record.meta.url: {name: value for name, value in record.headers.items() if name.startswith("dedup-")}
+        for record in records(broker, topic_prefix)
+    }
+    said = {url: flags for url, flags in told.items() if flags}
     assert said == {site.url("/notes.txt"): {"dedup-store": b"no", "dedup-pardon": b"yes"}}
     found = published(broker, topic_prefix, site)
     # The page with the media is fetched for its link by the spider, and for items by the media pipeline.
@@ -174,3 +182,41 @@ def test_a_crawl_that_is_closed_while_its_requests_wait_comes_to_its_end(tmp_pat
     assert ended.stats["dedup/waited_pages"] > 0
     assert ended.dedup["spool/left"] == ended.dedup["published"] == len(site.asked)
     assert ended.dedup["unconfirmed"] == 0
+
+
+class Rendering:
+    """Marks responses as scrapy-playwright does, of which paths it is told."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Rendering:
+        made = cls()
+        made.paths = set(crawler.settings.getlist("RENDERED"))
+        return made
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        return response.replace(flags=["playwright"]) if urlsplit(response.url).path in self.paths else response
+
+
+@pytest.mark.parametrize(
+    ("rendered", "warnings"), [((), 0), (("/page/1", "/page/2"), 1), (("/", "/page/0", "/page/1", "/page/2"), 0)]
+)
+def test_pages_that_a_browser_rendered_have_a_header_and_a_crawl_that_mixes_them_is_warned_once(
+    broker: str, topic_prefix: str, tmp_path: Path, rendered: tuple[str, ...], warnings: int
+) -> None:
+    make_topic(broker, topic_prefix)
+    with serve(Site(numbered(3))) as site:
+        ended = crawl(
+            tmp_path,
+            site,
+            "captured",
+            **CAPTURE,
+            **to_kafka(broker, topic_prefix),
+            RENDERED=list(rendered),
+            DOWNLOADER_MIDDLEWARES={f"{__name__}.Rendering": 1},
+        )
+    found = records(broker, topic_prefix)
+    assert len(found) == 4
+    marked = {record.meta.url.removeprefix(site.url("")) for record in found if "rendered" in record.headers}
+    assert marked == set(rendered)
+    assert all(record.headers.get("rendered", b"playwright") == b"playwright" for record in found)
+    assert ended.log.count("rendered by scrapy-playwright, and pages before it") == warnings
