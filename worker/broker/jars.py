@@ -21,6 +21,7 @@ from crawler_plugin.wire.errors import Stop, Unavailable, UsageError
 from crawler_plugin.wire.files import FOR_ALL, HeldFile
 
 KAFKA: Final = "4.1.2"
+_JARS_TOLD: Final = 10
 AT_ONCE: Final = 6
 """Downloads side by side; more than a handful and Maven Central answers "too many requests"."""
 
@@ -116,7 +117,7 @@ def _fetch(jars: Sequence[Jar], repository: Path, announce: Callable[[str], None
                 announce(
                     f"fetching {len(missing)} jars of Apache Kafka {KAFKA} into {repository}; only once, 44 MB in all"
                 )
-                _download(missing, repository)
+                _download(missing, repository, announce)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise Unavailable(
@@ -134,7 +135,7 @@ def _alone_in(repository: Path) -> HeldFile:
     return HeldFile(repository / ".crawl-dedup.lock", FOR_ALL, waits=True)
 
 
-def _download(jars: Sequence[Jar], repository: Path) -> None:
+def _download(jars: Sequence[Jar], repository: Path, announce: Callable[[str], None]) -> None:
     from jgo.constants import MAVEN_CENTRAL_URL
     from jgo.maven import MavenContext
 
@@ -142,8 +143,10 @@ def _download(jars: Sequence[Jar], repository: Path) -> None:
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="jar") as pool:
         downloads = [pool.submit(_download_one, central, jar, repository) for jar in jars]
         try:
-            for download in as_completed(downloads):
+            for number, download in enumerate(as_completed(downloads), start=1):
                 download.result()
+                if number % _JARS_TOLD == 0:
+                    announce(f"  {number} of {len(jars)} jars")
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, Self
 
@@ -83,7 +83,13 @@ class ModuleProcess:
             self.stop()
 
 
-def wait_until_ready(workers: Sequence[ModuleProcess], shards: int, partitions: int, patience: float) -> None:
+def wait_until_ready(
+    workers: Sequence[ModuleProcess],
+    shards: int,
+    partitions: int,
+    patience: float,
+    tell: Callable[[str], None] = lambda how_far: None,
+) -> None:
     """Come back when the workers have shared pages and index out, so that what follows is work and no start-up.
 
     The first worker owns all of it for a moment, and is ready; the wait goes on until each worker has its share.
@@ -91,6 +97,7 @@ def wait_until_ready(workers: Sequence[ModuleProcess], shards: int, partitions: 
     Args:
         shards: all that there are, and ``partitions`` those of pages.
         patience: seconds.
+        tell: hears now and then how far that is.
 
     Raises:
         Unavailable: a worker has ended, or they are not that far after ``patience`` seconds.
@@ -99,6 +106,7 @@ def wait_until_ready(workers: Sequence[ModuleProcess], shards: int, partitions: 
     while not _are_ready(workers, shards, partitions):
         for worker in workers:
             see_that_it_runs(worker)
+        tell(f"{len(addresses_of(workers))} of {len(workers)} workers answer")
         if time.monotonic() > deadline:
             ends = "\n".join(f"{worker.name}:\n{worker.last_lines()}" for worker in workers)
             raise Unavailable(

@@ -76,8 +76,9 @@ class Demo:
             site = running.enter_context(SiteServer())
             workers = [running.enter_context(self._worker(number, servers)) for number in range(1, self.workers + 1)]
             topics = TopicSettings()
-            self.console.print("waiting for the workers to share out pages and index: ten seconds or so")
-            wait_until_ready(workers, topics.shards, topics.partitions, _READY_SECONDS)
+            what = "waiting for the workers to share out pages and index: ten seconds or so"
+            with waiting(self.console, what) as tell:
+                wait_until_ready(workers, topics.shards, topics.partitions, _READY_SECONDS, tell)
             spider = running.enter_context(self._spider(site, servers))
             self._rule("3. The crawl")
             expected, watching = self._watched(options, site, spider, workers)
