@@ -18,6 +18,7 @@ from worker.results.groups.group_lines import Written, write_groups
 from worker.results.groups.keep import KEEPS
 from worker.results.groups.verdict_lines import VerdictLines
 from worker.results.rows import VERDICTS
+from worker.terminal import fitted
 
 if TYPE_CHECKING:
     from worker.config import Settings
@@ -83,7 +84,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     ):
         rule = None if arguments.topic else near(settings).near
         written = write_groups(lines, out, rule, arguments.keep, arguments.least)
-    print(in_words(written, arguments.keep), file=sys.stderr)
+    print(fitted(in_words(written, arguments.keep)), file=sys.stderr)
     return 0
 
 

@@ -18,6 +18,7 @@ from worker.results.jobs.from_topics import JobTopics, totals
 from worker.results.jobs.joining import FIELD, join
 from worker.results.rows import OF_JOB, OF_JOBS, job_row
 from worker.stream.kafka.connection import client_options
+from worker.terminal import fitted
 
 if TYPE_CHECKING:
     from worker.config import Settings
@@ -85,7 +86,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
             )
     else:
         _write(map(job_row, verdicts), OF_JOB, arguments)
-    print(*account.in_words(), *said, sep="\n", file=sys.stderr)
+    print(*map(fitted, (*account.in_words(), *said)), sep="\n", file=sys.stderr)
     if problem := account.problem():
         raise CheckFailed(problem)
     return 0
@@ -98,7 +99,7 @@ def _tell_sums(arguments: argparse.Namespace, settings: Settings) -> int:
     if arguments.format != JSONL:
         rows = (row | {"reasons": json.dumps(row["reasons"])} for row in rows)
     _write(rows, OF_JOBS, arguments)
-    print(*(line for total in found for line in total.in_words()), sep="\n", file=sys.stderr)
+    print(*(fitted(line) for total in found for line in total.in_words()), sep="\n", file=sys.stderr)
     return 0
 
 
