@@ -187,14 +187,15 @@ def test_a_crawl_that_is_closed_while_its_requests_wait_comes_to_its_end(tmp_pat
 class Rendering:
     """Marks responses as scrapy-playwright does, of which paths it is told."""
 
+    def __init__(self, paths: list[str]) -> None:
+        self._paths = paths
+
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Rendering:
-        made = cls()
-        made.paths = set(crawler.settings.getlist("RENDERED"))
-        return made
+        return cls(crawler.settings.getlist("RENDERED"))
 
     def process_response(self, request: Request, response: Response) -> Response:
-        return response.replace(flags=["playwright"]) if urlsplit(response.url).path in self.paths else response
+        return response.replace(flags=["playwright"]) if urlsplit(response.url).path in self._paths else response
 
 
 @pytest.mark.parametrize(
