@@ -2,8 +2,8 @@
 
 J1 (G1) no two live survivors with different URLs are near, unless the later one was pardoned; one that was forgotten is
 none. J2 (G2) a duplicate names an earlier live survivor that it is near to. J3 (G3, G5) whoever committed a page, and
-whenever, its verdict is a function of the log: it follows from J5. J4 (G4) every page is accounted for once. J5 verdicts
-equal the oracle's.
+whenever, its verdict is a function of the log: it follows from J5. J4 (G4) every page is accounted for once. J5
+verdicts equal the oracle's.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from crawler_plugin.wire.errors import Refused
-from crawler_plugin.wire.messages import Batch, encode
+from crawler_plugin.wire.messages import Batch, ForgetCondition, encode
 from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, INDEX
 from tests.operations.generations import Beside, different, every_page, written
 from tests.operations.test_copy_index import KEYS, again, another, entries, go, grown, survivors
@@ -20,6 +20,7 @@ from tests.stream.script import ANSWER, CLAIM, COMMIT, FLUSH, Page
 from worker.fingerprint.near import SimHashNear
 from worker.fingerprint.scoped import ScopedNear
 from worker.operations.copy_index import Fallen, Falls, refuse_used
+from worker.operations.forget import WrittenForget
 from worker.operations.live_copy import LiveCopy
 from worker.operations.rejudging import Rejudging
 from worker.stream.barrier import Barred
@@ -283,3 +284,11 @@ def test_a_shard_that_could_not_say_that_it_is_loaded_says_it_again() -> None:
     assert live.awaited() == [0]
     stand_by(new)
     assert not live.awaited()
+
+
+def test_what_is_forgotten_meanwhile_ends_the_copy_since_its_blocks_hold_it() -> None:
+    old = Beside("").play(A, COMMIT, FLUSH)
+    live = copying(old, another(old))
+    WrittenForget(live.source, ForgetCondition(kind="host", text="a.example"), old.policy).close()
+    with pytest.raises(Refused, match="copy again; without --live if"):
+        live.follow()

@@ -43,7 +43,7 @@ from worker.operations.switch import Generation
 from worker.stream.barrier import outside, refuse_poisoned
 from worker.stream.inheritance import encoded
 from worker.stream.log import Committed, Reader
-from worker.stream.log_follower import DecidedBatch, Follower, LogSubscriber
+from worker.stream.log_follower import DecidedBatch, Follower, Forgetting, LogSubscriber
 from worker.stream.observer import Observer
 from worker.stream.policy import (
     BEING_COPIED,
@@ -151,6 +151,18 @@ class LiveCopy(LogSubscriber):
         self.state = State(decided.offset, decided.after.answers_offset, watermark, claimed)
         survivors = [*entries_of(decided, decided.decisions.survivors(0, 1))]
         self._waiting.extend(self.copied.take(FromBatch(watermark, survivors)))
+
+    def on_forget(self, forgetting: Forgetting) -> None:
+        """Give up: what is written may hold what is to be forgotten, and nothing there says so.
+
+        Raises:
+            Refused: in any case.
+        """
+        raise Refused(
+            f"something was forgotten (record {forgetting.offset} of {FINGERPRINTS}) while the index was copied: "
+            f"`python -m worker topics delete --generation {self.name!r}`, and copy again; without --live if the "
+            f"workers of {self.old.shown} have ended"
+        )
 
     def awaited(self) -> list[int]:
         """The shards of the new generation that no worker has loaded up to their last block."""
