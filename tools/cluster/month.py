@@ -1,7 +1,7 @@
 """``python -m tools.cluster.month --minutes N``: what a team changes in a month, one thing after the other.
 
 Pages come in all the time, on a cluster of three brokers. Each step changes something as the handbook says, with its
-commands, and is watched: how long nothing was committed. When its time is over, spiders pause until all pages are
+commands, and it is told how long there was no verdict. When its time is over, spiders pause until all pages are
 committed, and every page that came in must have gone out once, over all generations. At the end all verdicts of the
 generation that is in force then, which has judged every page, are held against the plain program.
 
@@ -17,18 +17,16 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from kafka import KafkaAdminClient, errors
-
 from crawler_plugin.wire.outcomes import Verdict
-from crawler_plugin.wire.topics import DEAD_LETTERS, PAGES, VERDICTS, group_names, topic_name
+from crawler_plugin.wire.topics import DEAD_LETTERS, PAGES, VERDICTS, topic_name
 from tests import oracle
 from tests.cluster.cluster import PROGRAM, Cluster, WorkerProcess, running
 from tests.cluster.crawl import Crawler, Page, invented
@@ -39,47 +37,28 @@ from tools.cluster.nemesis import around, machine
 from worker.broker.cluster import NODES, LocalCluster
 from worker.compose import parts
 
+MOST_PAGES: Final = 10_000
+"""So many come in at most, if steps take no longer than their time: more take long to be compared in plain Python."""
 PAGES_A_SECOND: Final = 15
-LOOK_SECONDS: Final = 0.1
 AWAY_SECONDS: Final = 5.0
 PREFIX: Final = "month."
 SETTINGS: Final = ("topics.partitions=8", "topics.shards=8")
 
 
-class Watch(threading.Thread):
-    """Looks for progress of the generation in force; ``longest`` is the longest time without any."""
+@dataclass
+class Account:
+    """How many pages came in, how many of them did not go out, how many did so more than once, and when verdicts were
+    written, in milliseconds by the brokers' clocks, ascending."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        super().__init__(name="watch", daemon=True)
-        self._cluster = cluster
-        self._over = threading.Event()
-        self.begin()
+    came: int
+    lost: int
+    twice: int
+    written: list[int]
 
-    def begin(self) -> None:
-        """Forget what was."""
-        self.longest, self._since = 0.0, time.monotonic()
-
-    def stop(self) -> None:
-        """Look no more."""
-        self._over.set()
-        self.join()
-
-    def run(self) -> None:
-        """Until it is stopped."""
-        admin = KafkaAdminClient(**self._cluster.options)
-        seen, before = 0, ""
-        while not self._over.wait(LOOK_SECONDS):
-            group, _ = group_names(self._cluster.settings.kafka.group, self._cluster.settings.topics.generation)
-            try:
-                found = sum(each.offset for each in admin.list_group_offsets({group: None})[group].values())
-            except errors.KafkaError:
-                found = seen
-            now = time.monotonic()
-            self.longest = max(self.longest, now - self._since)
-            if found != seen and group == before:
-                self._since = now
-            seen, before = found, group
-        admin.close()
+    def longest(self, begin: float, end: float) -> float:
+        """The longest time without a verdict between these two, all in seconds since 1970."""
+        there = [stamp / 1000 for stamp in self.written if begin <= stamp / 1000 <= end]
+        return max(late - early for early, late in pairwise([begin, *there, end]))
 
 
 @dataclass
@@ -90,15 +69,19 @@ class Month:
     cluster: Cluster
     brokers: LocalCluster
     pages: Iterator[Page]
+    a_second: float
     workers: dict[str, WorkerProcess] = field(default_factory=dict)
     written_from: dict[str, dict[int, int]] = field(default_factory=lambda: {"": {}})
     published: list[Page] = field(default_factory=list)
     crawler: Crawler | None = None
 
     def spiders(self) -> None:
-        """They publish from now on."""
-        self.crawler = Crawler(self.cluster.options, PREFIX, self._kept(), a_second=PAGES_A_SECOND)
+        """They publish from now on, and the first of their pages is committed when this returns, if a worker runs."""
+        before = sum(self.cluster.consumed().values())
+        self.crawler = Crawler(self.cluster.options, PREFIX, self._kept(), a_second=self.a_second)
         self.crawler.__enter__()
+        if self.workers:
+            wait_for(lambda: sum(self.cluster.consumed().values()) > before, "the first pages to be committed")
 
     def _kept(self) -> Iterator[Page]:
         for page in self.pages:
@@ -146,18 +129,22 @@ class Month:
         done = subprocess.run([*PROGRAM, *words, *overrides], capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{' '.join(words)} ended with {done.returncode}: {done.stderr[-1500:]}"
 
-    def accounts(self) -> tuple[int, int, int]:
-        """How many pages came in, how many of them did not go out, and how many did so more than once."""
+    def account(self) -> Account:
+        """Of all pages so far, by the outputs of all generations."""
         out: Counter[Source] = Counter()
+        written = []
         for generation, begins in self.written_from.items():
             for record in read(self.cluster.bootstrap, topic_name(PREFIX, VERDICTS, generation)):
                 source = Verdict.decode(record.value or b"").source
-                out[source] += source[1] >= begins.get(source[0], 0)
+                if source[1] >= begins.get(source[0], 0):
+                    out[source] += 1
+                    written.append(record.timestamp)
             for record in read(self.cluster.bootstrap, topic_name(PREFIX, DEAD_LETTERS, generation)):
                 partition, _, offset = dict(record.headers)["dedup-source"].decode().partition(":")
                 out[int(partition), int(offset)] += 1
         came = {(record.partition, record.offset) for record in read(self.cluster.bootstrap, PREFIX + PAGES)}
-        return len(came), sum(not out[source] for source in came), sum(times > 1 for times in out.values())
+        lost, twice = sum(not out[source] for source in came), sum(times > 1 for times in out.values())
+        return Account(len(came), lost, twice, sorted(written))
 
 
 def nothing(month: Month) -> None:
@@ -271,31 +258,35 @@ def play(month: Month, seconds: float) -> Iterator[str]:
         AssertionError: something was refused, a page was lost or went out twice, or a verdict differs.
     """
     month.start("a")
-    watch = Watch(month.cluster)
-    watch.start()
     for step in STEPS:
         month.spiders()
-        wait_for(lambda: sum(month.cluster.consumed().values()) > 0, "the first pages to be committed")
-        watch.begin()
-        until = time.monotonic() + seconds
+        begun = time.time()
         step(month)
-        time.sleep(max(AWAY_SECONDS, until - time.monotonic()))
-        longest = watch.longest
+        time.sleep(max(AWAY_SECONDS, begun + seconds - time.time()))
+        over = time.time()
         month.pause()
-        came, lost, twice = month.accounts()
-        name = step.__name__.replace("_", " ")
-        yield f"| {name} | {(step.__doc__ or '').strip()} | {came:,} | {lost} | {twice} | {longest:.1f} |"
-        assert (lost, twice) == (0, 0), f"{name}: of {came} pages {lost} were lost and {twice} went out twice"
-    watch.stop()
+        found = month.account()
+        name, longest = step.__name__.replace("_", " "), found.longest(begun, over)
+        what = (step.__doc__ or "").strip()
+        yield f"| {name} | {what} | {found.came:,} | {found.lost} | {found.twice} | {longest:.1f} |"
+        assert not found.lost, f"{name}: of {found.came} pages {found.lost} were lost"
+        assert not found.twice, f"{name}: of {found.came} pages {found.twice} went out twice"
     assert month.cluster.stop() == [0] * len(month.workers)
-    found = traces(month.cluster.bootstrap, PREFIX, generation=month.cluster.settings.topics.generation)
-    expected = oracle.verdicts(found.log, parts.near(month.cluster.settings), scheme=found.scheme)
+    last = traces(month.cluster.bootstrap, PREFIX, generation=month.cluster.settings.topics.generation)
+    expected = oracle.verdicts(last.log, parts.near(month.cluster.settings), scheme=last.scheme)
     differing = sum(
         (each.verdict, each.order) != (expected[each.source].outcome, expected[each.source].order)
-        for each in found.verdicts
+        for each in last.verdicts
     )
-    assert found.verdicts
+    assert last.verdicts
     assert not differing, f"{differing} verdicts differ from those of the plain program"
+
+
+def write(out: Path | None, lines: list[str]) -> None:
+    """Put them between the markers, if there is a file."""
+    if out is not None:
+        before, after = around(out, "month")
+        out.write_text(before + "\n".join(lines) + "\n" + after, encoding="utf-8")
 
 
 def main(arguments: list[str]) -> int:
@@ -315,19 +306,17 @@ def main(arguments: list[str]) -> int:
         LocalCluster(data_dir=folder / "brokers", announce=print) as brokers,
         Cluster(brokers.bootstrap_servers, PREFIX, folder, SETTINGS, NODES) as cluster,
     ):
-        month = Month(cluster, brokers, invented(options.seed))
+        a_second = min(PAGES_A_SECOND, MOST_PAGES / (options.minutes * 60))
+        month = Month(cluster, brokers, invented(options.seed), a_second)
         try:
             for line in play(month, options.minutes * 60 / len(STEPS)):
                 print(line, flush=True)
                 lines.append(line)
+                write(options.out, lines)
         except AssertionError as error:
             problem = str(error)
-    if problem is None:
-        lines += ["", "All verdicts of the last generation are those of the plain program."]
-    if options.out:
-        before, after = around(options.out, "month")
-        told = [] if problem is None else ["", f"**Violation**: {problem.splitlines()[0][:300]}"]
-        options.out.write_text(before + "\n".join([*lines, *told]) + "\n" + after, encoding="utf-8")
+    is_good = "All verdicts of the last generation are those of the plain program."
+    write(options.out, [*lines, "", is_good if problem is None else f"**Violation**: {problem.splitlines()[0][:300]}"])
     if problem is not None:
         print(f"VIOLATION {problem}\nthe brokers' data and the workers' output are in {folder}", file=sys.stderr)
         return 1
