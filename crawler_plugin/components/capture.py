@@ -103,7 +103,8 @@ class CaptureMiddleware(Component):
             return None
         self._note(rendered, page.url)
         for name in page.unread:
-            self._delivery.log.skip(stats.UNREAD + name, f"{page.url}: {_UNREAD[name]}, the page goes without it")
+            why = _UNREAD.get(name, f"its {name} cannot be used")
+            self._delivery.log.skip(stats.UNREAD + name, f"{page.url}: {why}, the page goes without it")
         return page
 
     def _note(self, rendered: bool, url: str) -> None:
