@@ -264,8 +264,9 @@ class ForgetCondition(msgspec.Struct, frozen=True, array_like=True, kw_only=True
     site: int = 0
 
     def __post_init__(self) -> None:
-        if not -(1 << 63) <= self.number < 1 << 64:
-            raise ValueError(f"a condition with the number {self.number}")
+        low, high = (-(1 << 63), (1 << 63) - 1) if self.kind == "before" else (0, MAX_U64)
+        if not (low <= self.number <= high and 0 <= self.site < 1 << 32):
+            raise ValueError(f"a condition of kind {self.kind} with the numbers {self.number} and {self.site}")
         if (self.kind in ("site", "host", "url-prefix")) != bool(self.text) or (self.text and self.number):
             raise ValueError(f"a condition of kind {self.kind} with the text {self.text[:80]!r} and {self.number}")
 

@@ -19,6 +19,9 @@ from crawler_plugin.wire.messages import (
     Block,
     Claim,
     FlaggedBatch,
+    Forget,
+    ForgetCondition,
+    Forgotten,
     Hit,
     decode,
     encode,
@@ -29,7 +32,8 @@ from worker.index.blocks import Header, pack
 from worker.index.entries import Entries, Survivor
 from worker.verdict.claims import Claims
 
-KINDS: tuple[type[Any], ...] = (Batch, Answer, Block)
+KINDS: tuple[type[Any], ...] = (Batch, Answer, Block, Forget)
+FORGET = Forget(scheme=b"scheme-8", writer=b"w", condition=ForgetCondition(kind="host", text="a.example", site=7))
 CLAIM = Claim(partition=1, offset=7, clock=5, url="http://a/", fingerprint=2**64 - 1, text_hash=3, sketch=b"s" * 32)
 DOUBTED = Claim(partition=1, offset=8, clock=5, url="http://b/", bands=b"b" * 32, site=7, title=2**32 - 1, doubt=2)
 FLAGGED = Claim(partition=1, offset=9, clock=5, url="http://c/", flags=NOT_STORED | PARDONED)
@@ -99,6 +103,9 @@ def seeds() -> Iterator[bytes]:
         yield whole
         yield payload
         yield payload[:1] + (fields + 1).to_bytes(2, "big") + payload[3:] + b"\x91" * DEPTH
+    for whole in (encode(FORGET), encode(BLOCK.naming([Forgotten(FORGET.condition, 9, 5)]))):
+        yield whole
+        yield whole[_ENVELOPE.size :]
     verdict = VERDICT.encode()
     yield verdict
     yield verdict[:-1] + b',"more":' + b"[" * DEPTH

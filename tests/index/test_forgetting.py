@@ -105,6 +105,15 @@ def test_where_a_site_is_known_only_urls_of_that_and_of_unknown_sites_are_opened
     assert met(HOST, damaged, 3).tolist() == [False, True, True]
 
 
+def test_a_zero_byte_in_a_url_is_found_packed_or_not() -> None:
+    urls = ["http://a/\0b/1", "http://a/", "b/2"]
+    entries = Entries.from_rows([Survivor((0, n), url, n, n, 9, 0) for n, url in enumerate(urls)])
+    packed = Entries(**{**vars(entries), "urls": UrlRun.from_packed(pack_urls(urls), 3)})
+    for text, wanted in (("http://a/\0b", [True, False, False]), ("http://a/", [True, True, False])):
+        for each in (entries, packed):
+            assert met(ForgetCondition(kind="url-prefix", text=text), each, 3).tolist() == wanted
+
+
 def test_only_batches_before_the_record_are_forgotten() -> None:
     entries = Entries.from_rows([Survivor((batch, 0), "http://a.example.org/", batch, 0, 9, 0) for batch in range(5)])
     assert without(entries, ()) is entries

@@ -154,6 +154,10 @@ def test_what_is_not_of_these_workers_is_passed_over(value: bytes) -> None:
         {"kind": "before", "text": "a"},
         {"kind": "host", "text": "a", "number": 1},
         {"number": 1 << 64},
+        {"kind": "scope", "number": -1},
+        {"kind": "before", "number": 1 << 63},
+        {"kind": "host", "text": "a", "site": 1 << 32},
+        {"kind": "host", "text": "a", "site": -1},
     ],
 )
 def test_a_condition_that_says_nothing_clear_is_none(condition: dict[str, Any]) -> None:

@@ -68,7 +68,7 @@ class Group(msgspec.Struct, frozen=True, gc=False):
         """The places of the URLs in which a text stands and that pass a test; none where the bytes are no group."""
         if not isinstance(self.stored, bytes):
             return [place for place, url in enumerate(self.open()) if text in url and test(url)]
-        sought = text.encode()
+        sought = text.encode().replace(_END, _ESCAPED_END)
         try:
             if sought not in (plain := _inflate(self.stored, self.size)):
                 return []
