@@ -297,3 +297,13 @@ def test_pages_of_a_partition_that_nobody_has_claimed_yet_are_judged_by_the_new_
     assert Note.from_metadata(old.world.committed[1].metadata, "").successor == "b"
     new.back(COMMIT)
     assert new.verdicts() == ["http://a.example/again duplicate http://a.example/"]
+
+
+def test_what_was_given_to_another_generation_is_not_copied_to_a_third_one() -> None:
+    old = Beside("").play(A, COMMIT, FLUSH).away()
+    go(old, another(old))
+    third = another(old)
+    third.name = "c"
+    with pytest.raises(Refused, match=r"has given the outputs to topics.generation='b': start the workers of that"):
+        go(old, third)
+    go(old, another(old))

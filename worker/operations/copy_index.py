@@ -38,7 +38,7 @@ from worker.index.blocks import Cover, Header, cover, pack
 from worker.index.entries import Entries, Survivor
 from worker.operations.inspect import read_shard
 from worker.operations.repair import NEVER_THERE, Place, State
-from worker.operations.switch import Generation, consumed, consumed_offset, refuse_running
+from worker.operations.switch import Generation, consumed, consumed_offset, refuse_given, refuse_running
 from worker.stream.barrier import barriers, outside, refuse_poisoned
 from worker.stream.log import Committed, Readable, Record, read_to_end
 from worker.stream.policy import COPIED, NOTHING, SCHEME_HEADER, Note, Policy, ReplayPoint, other_scheme
@@ -189,9 +189,11 @@ def copy(
     """Steps 2 to 4. ``policy`` is that of the new generation, ``names`` of both; the rest as for ``CopiedIndex``.
 
     Raises:
-        Refused: somebody else writes there.
+        Refused: somebody else writes there, or the outputs were given to another generation.
         Unavailable: the broker did not take something; delete the new topics and copy again.
     """
+    for _, note in found.consumed.values():
+        refuse_given(Generation(names[0], source), note, names[1])
     result = Copied()
     plant(target, names[1], writes_of(found.survivors, policy, new_key, result, without, falls), result)
     source.commit(

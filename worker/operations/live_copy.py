@@ -39,7 +39,7 @@ from worker.operations.copy_index import (
     merged,
 )
 from worker.operations.repair import BEGINNING, Place, State
-from worker.operations.switch import Generation
+from worker.operations.switch import Generation, refuse_given
 from worker.stream.barrier import outside, refuse_poisoned
 from worker.stream.inheritance import encoded
 from worker.stream.log import Committed, Reader
@@ -248,11 +248,7 @@ class LiveCopy(LogSubscriber):
                 committed, note = consumed_of(self.old, number, begin, self.state, self.before)
             except Unavailable:
                 return None
-            if note.successor not in (None, self.name):
-                raise Refused(
-                    f"{self.old.shown} has given the outputs to topics.generation={note.successor!r}: start the "
-                    "workers of that one. If a copy to it broke off: delete its topics, and copy to that name again"
-                )
+            refuse_given(self.old, note, self.name)
             if self.state.knows(number) >= committed.offset:
                 return None
             given[number] = committed.offset, note

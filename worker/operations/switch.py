@@ -123,6 +123,19 @@ def consumed(generation: Generation, partition: int) -> tuple[Committed, Note]:
     return found, Note.from_metadata(found.metadata, f"partition {partition} of {PAGES} in {generation.shown}")
 
 
+def refuse_given(generation: Generation, note: Note, to: str) -> None:
+    """See that a copy of this generation to the one called ``to`` is the only one that goes on from here.
+
+    Raises:
+        Refused: the outputs were given to another one.
+    """
+    if note.successor not in (None, to):
+        raise Refused(
+            f"{generation.shown} has given the outputs to topics.generation={note.successor!r}: start the workers of "
+            "that one. If a copy to it broke off: delete its topics, and copy to that name again"
+        )
+
+
 def plan_switch(old: Generation, new: Generation, partitions: Iterable[int]) -> list[Passing]:
     """What a switch would commit, partition by partition; changes nothing.
 
