@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn, TypeAlias
 
 from crawler_plugin.feedback.state_file import FILE, read_known
-from crawler_plugin.feedback.variation_evidence import LEAST_PAGES, MOST_VALUES, Kind, KindEvidence
+from crawler_plugin.feedback.variation_evidence import LEAST_PAGES, MOST_VALUES, KindEvidence, VariationKind
 from crawler_plugin.wire.errors import Stop, UsageError
 from crawler_plugin.wire.files import replaced
 
@@ -44,7 +44,7 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}; see {self.prog} --help")
 
 
-def rules_of(known: Iterable[tuple[Kind, KindEvidence]]) -> dict[Kind, Rule]:
+def rules_of(known: Iterable[tuple[VariationKind, KindEvidence]]) -> dict[VariationKind, Rule]:
     """The rules that the evidence is enough for, by the kind of variation."""
     evidence = dict(known)
     differing = {(kind.site, _first(kind)) for kind, seen in evidence.items() if seen.different}
@@ -61,7 +61,7 @@ def rules_of(known: Iterable[tuple[Kind, KindEvidence]]) -> dict[Kind, Rule]:
     return found
 
 
-def _query_rule(kind: Kind, seen: KindEvidence) -> Rule | None:
+def _query_rule(kind: VariationKind, seen: KindEvidence) -> Rule | None:
     name = kind.name[1:]
     if not _NAME.fullmatch(name):
         return None
@@ -72,7 +72,7 @@ def _query_rule(kind: Kind, seen: KindEvidence) -> Rule | None:
     return _rule(patterns, "queryRemoval", [name]) if patterns else None
 
 
-def _path_rule(kind: Kind) -> Rule | None:
+def _path_rule(kind: VariationKind) -> Rule | None:
     if not kind.name.startswith("/"):
         return None  # what ends a path cannot be named by its number
     segments = kind.name.strip("/…").split("/")
@@ -88,11 +88,11 @@ def _rule(patterns: list[str], processor: str, arguments: list[Any]) -> Rule:
     return {"order": ORDER, "urlPattern": {"include": patterns}, "processor": processor, "args": arguments}
 
 
-def _first(kind: Kind) -> str:
+def _first(kind: VariationKind) -> str:
     return kind.name.split("/")[1] if kind.name.startswith("/") else kind.name
 
 
-def rows_of(known: Iterable[tuple[Kind, KindEvidence]]) -> list[tuple[Any, ...]]:
+def rows_of(known: Iterable[tuple[VariationKind, KindEvidence]]) -> list[tuple[Any, ...]]:
     """The table under ``HEADINGS``, sites together, what was seen most first; a row for each example."""
     evidence = dict(known)
     rules = rules_of(evidence.items())

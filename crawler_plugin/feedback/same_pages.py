@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from crawler_plugin.feedback.variations import Variation, variations_of
 
 MOST_PAGES: Final = 50_000
-"""URLs, fetched ones and those that they may be variations of; some 20 MB. Those that were met last stay."""
+"""URLs, fetched ones and those that they may be variations of; some 35 MB. Those that were met last stay."""
 
 MOST_KINDS: Final = 16
 """Of variations of one URL."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from crawler_plugin.feedback.evidence import GroupCounts
-from crawler_plugin.feedback.variation_evidence import Kind, KindEvidence, VariationEvidence
+from crawler_plugin.feedback.variation_evidence import KindEvidence, VariationEvidence, VariationKind
 from crawler_plugin.wire.files import replaced
 
 FILE: Final = "dedup.feedback"
@@ -49,7 +49,7 @@ def read_known(path: Path) -> Known | None:
             raise ValueError(f"form {told['form']!r}, not {FORM}")
         variations = VariationEvidence()
         for site, name, *evidence in told["variations"]:
-            variations.put(Kind(str(site), str(name)), _evidence(*evidence))
+            variations.put(VariationKind(str(site), str(name)), _evidence(*evidence))
         return Known({str(group): _counts(*numbers) for group, *numbers in told["groups"]}, variations)
     except (LookupError, TypeError, RecursionError) as error:
         raise ValueError(f"it is damaged ({type(error).__name__}: {error})") from error

@@ -27,7 +27,7 @@ MOST: Final = 2_000
 """Kinds of all sites; 20 MB at the very most."""
 
 
-class Kind(NamedTuple):
+class VariationKind(NamedTuple):
     """What is left out, at which site; ``https`` or ``http`` is the same to it."""
 
     site: str
@@ -59,13 +59,13 @@ class VariationEvidence:
     """Of all sites of a crawl."""
 
     def __init__(self) -> None:
-        self._kinds: dict[Kind, KindEvidence] = {}
+        self._kinds: dict[VariationKind, KindEvidence] = {}
         self._of_sites: dict[str, int] = {}
 
-    def __iter__(self) -> Iterator[tuple[Kind, KindEvidence]]:
+    def __iter__(self) -> Iterator[tuple[VariationKind, KindEvidence]]:
         return iter(self._kinds.items())
 
-    def put(self, kind: Kind, evidence: KindEvidence) -> None:
+    def put(self, kind: VariationKind, evidence: KindEvidence) -> None:
         """What an earlier run knew."""
         self._kinds[kind] = evidence
         self._of_sites[kind.site] = self._of_sites.get(kind.site, 0) + 1
@@ -75,8 +75,8 @@ class VariationEvidence:
         variation, url, is_same = compared
         if len(variation.names) > 1 and not is_same:
             return
-        for kind in [Kind(variation.site, f"?{name}") for name in variation.names] or [
-            Kind(variation.site, variation.kind)
+        for kind in [VariationKind(variation.site, f"?{name}") for name in variation.names] or [
+            VariationKind(variation.site, variation.kind)
         ]:
             evidence = self._evidence_of(kind)
             if evidence is None:
@@ -93,7 +93,7 @@ class VariationEvidence:
             if len(evidence.examples) < MOST_EXAMPLES and not evidence.different:
                 evidence.examples.append((url, variation.base))
 
-    def _evidence_of(self, kind: Kind) -> KindEvidence | None:
+    def _evidence_of(self, kind: VariationKind) -> KindEvidence | None:
         evidence = self._kinds.get(kind)
         if evidence is None and len(self._kinds) < MOST and self._of_sites.get(kind.site, 0) < MOST_OF_SITE:
             evidence = KindEvidence()

@@ -29,7 +29,7 @@ def shown(page: str) -> list[str]:
 
 (README_SETTINGS,) = shown("README.md")
 SETTINGS, SPIDER, AWAITING, KNOWING, PARSE, LISTENING, PROVIDER, PARSE_PAGE, _ = shown("docs/how-to/crawl.md")
-(LEARNING,) = shown("docs/how-to/learn.md")
+LEARNING, BEGINNING = shown("docs/how-to/learn.md")
 
 
 def test_readme_and_handbook_tell_the_same_settings() -> None:
@@ -52,6 +52,9 @@ def test_a_crawl_that_learns_as_the_handbook_says_puts_requests_behind_all_other
     assert PluginSettings.read(settings).feedback == FeedbackPolicy("deprioritise", least=20, explore=0.05)
     Addon().update_settings(settings)
     assert FeedbackMiddleware in settings.getdict("DOWNLOADER_MIDDLEWARES")
+    exec(BEGINNING, told)
+    earlier = PluginSettings.read(Settings({name: told[name] for name in told if name.startswith("DEDUP_")})).feedback
+    assert earlier is not None and earlier.earlier == "crawls/monday"
 
 
 def test_the_handbooks_callbacks_make_no_items_of_copies_and_its_extension_hears_of_each_page(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from crawler_plugin.feedback.decision import FeedbackPolicy
 from crawler_plugin.feedback.state_file import FILE, write_known
 from crawler_plugin.feedback.template_memory import TemplateMemory
-from crawler_plugin.feedback.variation_evidence import LEAST_PAGES, Kind, KindEvidence
+from crawler_plugin.feedback.variation_evidence import LEAST_PAGES, KindEvidence, VariationKind
 from crawler_plugin.rules import HEADINGS, main, rows_of, rules_of
 
 ENOUGH = {str(number) for number in range(LEAST_PAGES)}
@@ -28,7 +28,7 @@ def enough(values: set[str] | None = None, different: int = 0) -> KindEvidence:
 
 
 def rule_of(kind: str, evidence: KindEvidence, site: str = "a.example") -> Any:
-    (rule,) = rules_of([(Kind(site, kind), evidence)]).values() or [None]
+    (rule,) = rules_of([(VariationKind(site, kind), evidence)]).values() or [None]
     return rule and (rule["urlPattern"]["include"], rule["processor"], rule["args"])
 
 
@@ -59,7 +59,10 @@ def test_what_is_no_plain_name_of_a_host_becomes_no_rule(site: str) -> None:
 
 
 def test_a_folder_in_which_another_kind_differs_is_left_alone() -> None:
-    both = [(Kind("a.example", "/s/{id}/…"), enough()), (Kind("a.example", "/s/news/…"), enough(different=1))]
+    both = [
+        (VariationKind("a.example", "/s/{id}/…"), enough()),
+        (VariationKind("a.example", "/s/news/…"), enough(different=1)),
+    ]
     assert rules_of(both) == {}
 
 
@@ -111,7 +114,7 @@ def test_both_files_are_written_and_what_became_no_rule_says_why(tmp_path: Path)
 
 
 def test_no_cell_of_the_table_is_a_formula() -> None:
-    kinds = [(Kind("a.example", name), enough(MANY)) for name in ("?=1", "?@a", "…/-1", "/+1/…")]
+    kinds = [(VariationKind("a.example", name), enough(MANY)) for name in ("?=1", "?@a", "…/-1", "/+1/…")]
     assert not any(str(cell).startswith(("=", "+", "-", "@")) for row in rows_of(kinds) for cell in row)
 
 

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from benchmarks.worst_pages import PAGES, Run, pumped
 from crawler_plugin.feedback.url_groups import groups_of
+from crawler_plugin.feedback.variations import variations_of
 from crawler_plugin.wire.errors import PageError, UnreadableRecord
 from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.urls import canonical_url
@@ -68,6 +69,7 @@ def _url(body: bytes) -> None:
         url = canonical_url(url)
     section_of(host_of(url), url)
     groups_of(url)
+    variations_of(url)
     _address(url)
 
 

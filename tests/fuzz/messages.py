@@ -21,6 +21,7 @@ from crawler_plugin.wire.messages import (
     FlaggedBatch,
     Forget,
     ForgetCondition,
+    ForgettingBlock,
     Forgotten,
     Hit,
     decode,
@@ -33,6 +34,8 @@ from worker.index.entries import Entries, Survivor
 from worker.verdict.claims import Claims
 
 KINDS: tuple[type[Any], ...] = (Batch, Answer, Block, Forget)
+FORMS: dict[type[Any], tuple[type[Any], ...]] = {Batch: (FlaggedBatch,), Block: (ForgettingBlock,)}
+"""In which a kind comes, too."""
 FORGET = Forget(scheme=b"scheme-8", writer=b"w", condition=ForgetCondition(kind="host", text="a.example", site=7))
 CLAIM = Claim(partition=1, offset=7, clock=5, url="http://a/", fingerprint=2**64 - 1, text_hash=3, sketch=b"s" * 32)
 DOUBTED = Claim(partition=1, offset=8, clock=5, url="http://b/", bands=b"b" * 32, site=7, title=2**32 - 1, doubt=2)
@@ -77,8 +80,7 @@ def enveloped(kind: type, payload: bytes) -> bytes:
 def attack(data: bytes) -> None:
     """As a record's value as it is, and as the payload of a good envelope."""
     for kind in KINDS:
-        flagged = [enveloped(FlaggedBatch, data)] if kind is Batch else []
-        for value in (data, enveloped(kind, data), *flagged):
+        for value in (data, *(enveloped(form, data) for form in (kind, *FORMS.get(kind, ())))):
             try:
                 message = decode(kind, value)
                 claims = list(Claims.of_batch(message)) if kind is Batch else []

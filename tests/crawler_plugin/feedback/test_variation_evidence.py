@@ -12,9 +12,9 @@ from crawler_plugin.feedback.variation_evidence import (
     MOST_EXAMPLES,
     MOST_OF_SITE,
     MOST_VALUES,
-    Kind,
     KindEvidence,
     VariationEvidence,
+    VariationKind,
 )
 
 SITE = "https://a.example"
@@ -34,7 +34,7 @@ def memory_of(pages: int, share_different: float, seed: int = 0, addresses: int 
 
 
 def seen(known: TemplateMemory, name: str = "?page") -> KindEvidence:
-    return dict(known.variations)[Kind("a.example", name)]
+    return dict(known.variations)[VariationKind("a.example", name)]
 
 
 def test_sixty_pages_are_enough_and_fifty_nine_are_not() -> None:
@@ -76,7 +76,7 @@ def test_of_several_together_a_difference_says_nothing_of_each() -> None:
         known.learn(page, "unique")
         known.learn(f"{page}&sid={number}", "duplicate", page)
     known.learn(SITE, "unique")
-    assert Kind("a.example", "?id") not in dict(known.variations) or not seen(known, "?id").is_enough
+    assert VariationKind("a.example", "?id") not in dict(known.variations) or not seen(known, "?id").is_enough
     assert seen(known, "?sid").different == 0
 
 
@@ -89,7 +89,7 @@ def test_a_site_that_floods_neither_takes_the_room_of_others_nor_makes_the_crawl
     assert not seen(known).is_enough
     full = VariationEvidence()
     for number in range(MOST):
-        full.put(Kind(f"{number}.example", "?a"), KindEvidence())
+        full.put(VariationKind(f"{number}.example", "?a"), KindEvidence())
     for number in range(10):
         flooding = TemplateMemory(FeedbackPolicy(), {}, full)
         flooding.learn(f"https://c{number}.example/", "unique")
