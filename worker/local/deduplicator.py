@@ -40,8 +40,10 @@ from worker.verdict.told import told
 _WAIT: Final = 0.05
 """Seconds for which results of the processes gather, and pages that are judged together: to ask for each of them would
 cost more than what is done with it."""
-_WAIT_WRITTEN: Final = 0.02
-"""The same where verdicts are written first: who waits for them sends no more pages meanwhile."""
+_GLANCE: Final = 0.004
+"""Seconds for which results gather where verdicts are written first: who waits for one may send no other page, so
+those of others are taken in meanwhile. Verdicts then wait for as many as were written together the last time, ``_WAIT``
+at most: a write takes a disk some milliseconds, and the processor as long as half a page."""
 _LOOK: Final = 32
 """Pages that are taken between two looks at the processes, which have more than that ahead, or larger ones."""
 _AHEAD: Final = 4
@@ -197,8 +199,8 @@ class Deduplicator:
             coming = iter(pages)
             waiting: deque[FetchedPage] = deque()
             claims: dict[int, Claim] = {}
-            taken, ended, due = 0, False, 0.0
-            wait = _WAIT_WRITTEN if durable else _WAIT
+            taken, ended, due, together = 0, False, 0.0, 0
+            wait = _GLANCE if durable else _WAIT
             while waiting or not ended:
                 full = ended or len(waiting) >= _AHEAD * processes * PAGES_AHEAD
                 try:
@@ -212,9 +214,9 @@ class Deduplicator:
                 if page is not None and len(waiting) % _LOOK and time.monotonic() < due:
                     continue
                 claims |= {claim.offset: claim for claim in parsing.claims(wait if page is None else 0.0)}
-                if page is not None and time.monotonic() < due:
+                if (page is not None or len(claims) < together) and time.monotonic() < due:
                     continue
-                due = time.monotonic() + wait
+                due, together = time.monotonic() + _WAIT, len(claims) if durable else 0
                 judged = self._judged(waiting, claims, taken - len(waiting))
                 yield from self._written(judged) if durable else judged
 

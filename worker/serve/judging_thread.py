@@ -19,6 +19,8 @@ from worker.observe.health import Liveness
 
 _LOOK_SECONDS: Final = 1.0
 """So often the thread says that it lives."""
+_NEXT_SECONDS: Final = 0.001
+"""The next page may come so late where others are being read."""
 Told: TypeAlias = Callable[[Verdict | Stop], None]
 """Given the verdict, which is on the disk, or why there is none."""
 _log = logging.getLogger(__name__)
@@ -77,7 +79,7 @@ class JudgingThread:
         while True:
             self._health.beat(time.monotonic())
             try:
-                asked = self._coming.get(block=not self._untold, timeout=_LOOK_SECONDS)
+                asked = self._coming.get(timeout=_NEXT_SECONDS if self._untold else _LOOK_SECONDS)
             except Empty:
                 if self._untold:
                     yield None
