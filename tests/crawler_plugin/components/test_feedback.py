@@ -193,7 +193,7 @@ def test_a_crawl_begins_with_what_an_earlier_one_has_learned_unless_it_knows_som
 
 @pytest.mark.long
 def test_what_a_first_crawl_has_learned_halves_the_requests_of_a_second_one(tmp_path: Path) -> None:
-    lines, is_half = crawl_again(tmp_path, TrapSite(articles=20), 1_000)
+    lines, is_half = crawl_again(tmp_path, TrapSite(articles=50), 1_500)
     assert is_half, lines
 
 
