@@ -138,13 +138,11 @@ def test_a_table_in_the_place_of_the_rules_is_refused(tmp_path: Path, capsys: py
 def test_duplicate_url_discarder_takes_the_rules_and_leaves_other_sites_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    discarder = pytest.importorskip("duplicate_url_discarder", reason="duplicate-url-discarder is not installed")
+    from duplicate_url_discarder.url_canonicalizer import UrlCanonicalizer
     from url_matcher import util
 
     # Else it asks the network for the list of public suffixes.
     monkeypatch.setattr(util, "get_domain", lambda url: url.rpartition("//")[2].partition(":")[0])
-    assert discarder is not None
-    from duplicate_url_discarder.url_canonicalizer import UrlCanonicalizer
 
     learned(tmp_path / "job")
     assert main(["--from", str(tmp_path / "job"), "--out", str(tmp_path / "rules.json")]) == 0

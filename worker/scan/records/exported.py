@@ -14,7 +14,6 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from crawler_plugin.wire.errors import Refused, UnreadableRecord, UsageError
 from crawler_plugin.wire.messages import Order
@@ -101,7 +100,10 @@ def whole(source: Folder, scheme: Scheme) -> Export:
 def digest_of(file: BinaryIO) -> str:
     """The SHA-256 of all of a file, in hexadecimal digits."""
     file.seek(0)
-    return hashlib.file_digest(file, "sha256").hexdigest()
+    digest = hashlib.sha256()
+    while part := file.read(1 << 20):
+        digest.update(part)
+    return digest.hexdigest()
 
 
 def _wrong(source: Folder, file: ExportedFile) -> str | None:
@@ -140,15 +142,16 @@ def _all_rows(source: Folder, manifest: Manifest) -> Iterator[Row]:
 
 
 def _rows(records: pa.RecordBatch) -> Iterator[Row]:
-    def bits(name: str) -> NDArray[np.uint64]:
-        return records.column(name).fill_null(0).to_numpy().view(np.uint64)
-
-    def number(name: str) -> NDArray[Any]:
-        return records.column(name).to_numpy().astype((COLUMNS | OPTIONAL)[name])
-
+    columns: dict[str, Any] = {
+        name: records.column(name).to_numpy().astype((COLUMNS | OPTIONAL)[name])
+        for name in ("batch", "place", "tokens", "fetched", "site", "title", "doubt")
+    }
+    columns |= {
+        name: records.column(name).fill_null(0).to_numpy().view(np.uint64)
+        for name in ("fingerprint", "text_hash", "scope", "title_words")
+    }
     entries = Entries(
-        **{name: number(name) for name in ("batch", "place", "tokens", "fetched", "site", "title", "doubt")},
-        **{name: bits(name) for name in ("fingerprint", "text_hash", "scope", "title_words")},
+        **columns,
         bare=records.column("fingerprint").is_null().to_numpy(zero_copy_only=False),
         url_hash=np.zeros(len(records), np.uint64),  # blocks are made of survivors, which have their URLs
         urls=records.column("url").to_pylist(),
