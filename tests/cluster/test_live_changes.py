@@ -292,7 +292,7 @@ def test_workers_hand_over_to_those_of_a_copied_index_while_pages_come_in(
         copying = copying_live(old, *given, "--fallen", str(fallen))
         new = start("b", *after, topics_there=True)
         beginning = [new.start_worker(), new.start_worker()]
-        assert copying.process.wait(120) == 0, copying.said()
+        assert copying.process.wait(300) == 0, copying.said()
         assert [worker.process.wait(60) for worker in ending] == [4, 4]
         assert all("gives the outputs to topics.generation='b'" in worker.said() for worker in ending)
         handed_over_at = crawler.sent
