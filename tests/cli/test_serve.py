@@ -175,7 +175,7 @@ def test_the_words_of_the_handbook_are_answered_as_it_says(tmp_path: Path) -> No
     assert asked[0] == "python -m worker serve --state seen\n"
     (shown,) = blocks(page, start, "json")
     (program,) = blocks(page, start, "python")
-    (tmp_path / "page.html").write_text(
+    (tmp_path / "ferry.html").write_text(
         "<title>The ferry</title><p>The ferry to the island leaves at nine, says the harbour master, "
         "and comes back before the tide turns.</p>"
     )
