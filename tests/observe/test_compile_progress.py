@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import numba
 import pytest
 
+from worker.observe import compile_progress
 from worker.observe.compile_progress import compiling
 from worker.observe.health import HealthServer, Starting
 
@@ -34,8 +35,9 @@ def answer(server: HealthServer, path: str) -> tuple[int, str]:
 
 
 def test_compiling_is_told_once_at_its_beginning_and_at_its_end_and_shown_meanwhile(
-    starting: Starting, server: HealthServer, caplog: pytest.LogCaptureFixture
+    starting: Starting, server: HealthServer, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(compile_progress, "FUNCTIONS_LOGGED", 2)
     seen: list[tuple[int, str]] = []
 
     def say(step: str) -> None:
@@ -47,11 +49,12 @@ def test_compiling_is_told_once_at_its_beginning_and_at_its_end_and_shown_meanwh
         first = numba.njit("int64(int64)")(lambda number: number + 1)
         second = numba.njit("int64(int64)")(lambda number: number + 2)
     assert (first(1), second(1)) == (2, 3)
-    begins, ends = [
+    begins, meanwhile, ends = [
         record.getMessage() for record in caplog.records if record.name == "worker.observe.compile_progress"
     ]
     assert begins.startswith("compiling for this machine")
     assert "NUMBA_CACHE_DIR" in begins
+    assert meanwhile.startswith("compiling for this machine: 2 functions done")
     assert ends.startswith("compiled 2 functions in ")
     assert all(status == 503 for status, _ in seen)
     assert seen[0][1].startswith("compiling for this machine: 0 functions done")

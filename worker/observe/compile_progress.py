@@ -6,6 +6,10 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Final
+
+FUNCTIONS_LOGGED: Final = 50
+"""One in so many, of which there are five hundred, has a line of the log."""
 
 _log = logging.getLogger(__name__)
 
@@ -14,7 +18,7 @@ _log = logging.getLogger(__name__)
 def compiling(report: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> Iterator[None]:
     """Around what may compile: logs when that begins and when it ends, and reports each step.
 
-    Where all functions are cached it says nothing.
+    One in ``FUNCTIONS_LOGGED`` is logged, too. Where all functions are cached it says nothing.
 
     Raises:
         UsageError: numba cannot run here.
@@ -37,10 +41,14 @@ def compiling(report: Callable[[str], None], clock: Callable[[], float] = time.m
     def ends() -> None:
         nonlocal functions
         functions += 1
-        tell()
+        step = tell()
+        if functions % FUNCTIONS_LOGGED == 0:
+            _log.info("%s", step)
 
-    def tell() -> None:
-        report(f"compiling for this machine: {functions} functions done, for {clock() - (begun or 0.0):.0f} s now")
+    def tell() -> str:
+        step = f"compiling for this machine: {functions} functions done, for {clock() - (begun or 0.0):.0f} s now"
+        report(step)
+        return step
 
     with each_compilation(begins, ends):
         yield
