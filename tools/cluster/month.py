@@ -170,14 +170,21 @@ def more_partitions(month: Month) -> None:
 
 
 def more_shards(month: Month) -> None:
-    """12 shards instead of 8 (`index copy`), spiders paused, all workers restarted."""
-
-    def copy() -> None:
-        month.command("index", "copy", "--to", "shards", "--shards", "12")
-        month.cluster.change("topics.generation=shards", "topics.shards=12")
-        month.written_from["shards"] = {}
-
-    month.restart_at_once(copy)
+    """12 shards instead of 8 (`index copy --live`): workers of the new generation take over from those of the old."""
+    copying = month.cluster.start_worker(
+        program=(*PROGRAM, "index", "copy", "--live", "--to", "shards", "--shards", "12")
+    )
+    ready = " workers with topics.generation=shards"
+    wait_for(lambda: ready in copying.said() or not copying.alive, "the index to be copied")
+    month.cluster.change("topics.generation=shards", "topics.shards=12")
+    month.written_from["shards"] = {}
+    ending, month.workers = month.workers, {}
+    for name in ending:
+        month.workers[name] = month.cluster.start_worker(f"kafka.instance_id={name}")
+    assert copying.process.wait(300) == 0, copying.said()[-1500:]
+    assert [worker.process.wait(60) for worker in ending.values()] == [4] * len(ending)
+    for worker in month.workers.values():
+        running(worker)
 
 
 def new_threshold(month: Month) -> None:
@@ -229,6 +236,12 @@ def moved(month: Month) -> None:
     assert not new, f"pages that were known are unique in the other cluster: {new[:5]}"
 
 
+def some_forgotten(month: Month) -> None:
+    """A part of all pages is forgotten by all workers at one place (`forget --url-prefix`)."""
+    (first, _), *_ = month.published
+    month.command("forget", "--url-prefix", first.url[: first.url.rindex("/")] + "/1", "--yes")
+
+
 def upgrade(month: Month) -> None:
     """All workers restarted, one after the other, as for another release."""
     month.restart()
@@ -243,6 +256,7 @@ STEPS: Final[tuple[Callable[[Month], None], ...]] = (
     new_threshold,
     broker_lost,
     moved,
+    some_forgotten,
     upgrade,
 )
 """In this order; each takes its share of the time."""
