@@ -135,7 +135,7 @@ def test_a_state_of_many_small_blocks_is_rewritten_while_it_is_open(
             if number in (69, 70, 71, len(CRAWL) - 1):
                 shutil.copytree(tmp_path, tmp_path / "copies" / str(number), ignore=shutil.ignore_patterns("copies"))
     assert found == expected(CRAWL)
-    assert sizes[71] < sizes[69] / 2
+    assert sizes[71] < sizes[69]
     for copy in (tmp_path / "copies").iterdir():
         with Deduplicator(copy, SETTINGS) as local:
             assert local.judged == int(copy.name) + 1

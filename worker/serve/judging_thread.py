@@ -8,6 +8,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Final, NamedTuple, TypeAlias
 
@@ -70,6 +71,8 @@ class JudgingThread:
         except Exception as error:
             if not isinstance(error, Stop):
                 _log.exception("a fault of this program")
+            with suppress(Stop):  # a disk that is full stays so
+                self._local.close()
             self._loop.call_soon_threadsafe(self._stopped_by, error)
         else:
             self._loop.call_soon_threadsafe(self.ended.set_result, None)
