@@ -222,10 +222,10 @@ class Shard:
                     return end + int(row)
         return -1
 
-    def survivor(self, slot: int) -> tuple[int | None, int, int]:
-        """Fingerprint, tokens and fetch time of the entry at a slot."""
-        fingerprint = None if self._columns.value("bare", slot) else self._columns.value("fingerprint", slot)
-        return fingerprint, self.tokens(slot), self._columns.value("fetched", slot)
+    def survivor(self, slot: int) -> Survivor:
+        """The entry at a slot."""
+        (found,) = self._between(slot, slot + 1, (self.url(slot),))
+        return found
 
     def urls(self, slots: NDArray[np.int64]) -> FoundUrls:
         """Those of the entries at some slots of ``Found``, int64 (n,); what is stored or removed later changes none."""
@@ -316,19 +316,21 @@ class Shard:
 
     def entries(self, after: int = -1) -> Entries:
         """All live entries of batches later than ``after``, in order, as of now: later changes do not touch them."""
+        entries = self._between(self._columns.first, self._columns.end, self._urls.run())
+        return entries if after < 0 else entries.after(after)
+
+    def _between(self, begin: int, end: int, urls: Sequence[str]) -> Entries:
         columns = self._columns
-        first, end = columns.first, columns.end
         entries = Entries(
-            **{name: columns.between(name, first, end) for name in COLUMNS},
-            **{name: columns.between(name, first, end) for name in LEFT_OUT if name in columns.present},
-            urls=self._urls.run(),
-            bands=self._tables.bands(first, end) if columns.sketched else None,
-            sketch=columns.sketches_between(first, end) if columns.sketched else None,
+            **{name: columns.between(name, begin, end) for name in COLUMNS},
+            **{name: columns.between(name, begin, end) for name in LEFT_OUT if name in columns.present},
+            urls=urls,
+            bands=self._tables.bands(begin, end) if columns.sketched else None,
+            sketch=columns.sketches_between(begin, end) if columns.sketched else None,
         )
         if self._some_removed:
             entries = entries.among(entries.filled("scope") != _REMOVED)
-        entries = set_apart(entries, scopes_of(entries, alone_among(entries, self.least_across)))
-        return entries if after < 0 else entries.after(after)
+        return set_apart(entries, scopes_of(entries, alone_among(entries, self.least_across)))
 
     @property
     def candidates(self) -> int:

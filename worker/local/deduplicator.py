@@ -248,9 +248,8 @@ class Deduplicator:
             found = self._shard.latest_of(canonical)
         if found is None:
             return None
-        fingerprint, tokens, fetched = found
-        digits = None if fingerprint is None else f"{fingerprint:016x}"
-        return Verdict(url=canonical, verdict=UNIQUE, fingerprint=digits, tokens=tokens, fetched=fetched)
+        digits = None if found.fingerprint is None else f"{found.fingerprint:016x}"
+        return Verdict(url=canonical, verdict=UNIQUE, fingerprint=digits, tokens=found.tokens, fetched=found.fetched)
 
     def flush(self) -> None:
         """Write what was judged; when this returns, it outlives a crash of the machine.

@@ -20,6 +20,7 @@ from typing import Final
 
 from crawler_plugin.wire.messages import Block
 from worker.index.blocks import cover
+from worker.index.entries import Survivor
 from worker.index.shard import Shard
 from worker.local.compaction import last_start
 from worker.stream.log_follower import DecidedBatch, Pending
@@ -159,8 +160,8 @@ class SingleShard:
         while hints.findings:
             _log.warning("%s", in_words(hints.findings.popleft()))
 
-    def latest_of(self, url: str) -> tuple[int | None, int, int] | None:
-        """Fingerprint, tokens and fetch time of the latest survivor of a canonical URL that has not expired."""
+    def latest_of(self, url: str) -> Survivor | None:
+        """The latest survivor of a canonical URL that has not expired."""
         slot = self._index.latest_with(url, self._live.standing.expired_up_to(self._policy.ttl))
         return None if slot < 0 else self._index.survivor(slot)
 
