@@ -34,6 +34,7 @@ IN_CI: Final = os.environ.get("CI", "").lower() not in ("", "0", "false")
 # A setting in the environment of whoever runs the tests would be a setting of every test.
 for _name in [name for name in os.environ if name.upper().startswith("DEDUP_")]:
     del os.environ[_name]
+os.environ.pop("COLUMNS", None)  # of the terminal of who runs the tests: what is printed ends lines there
 if LABELLED_PAGES:
     os.environ["LABELLED_PAGES"] = LABELLED_PAGES  # for the processes over which pytest-xdist spreads the tests
 
