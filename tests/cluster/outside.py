@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, IsolationLevel, KafkaError, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, IsolationLevel, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]  # public, but not re-exported
 
 from crawler_plugin.wire.errors import Refused, UnreadableRecord
@@ -140,5 +141,14 @@ def _ends(bootstrap: str, topics: Iterable[str], isolation: IsolationLevel) -> E
     known = admin.list_topics(timeout=READ_SECONDS).topics
     places = [TopicPartition(topic, number) for topic in topics for number in known[topic].partitions]
     latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # their annotations leave it out
-    asked = admin.list_offsets(dict.fromkeys(places, latest), isolation_level=isolation, request_timeout=READ_SECONDS)
-    return {(place.topic, place.partition): answer.result().offset for place, answer in asked.items()}
+    deadline = time.monotonic() + READ_SECONDS
+    while True:
+        asked = admin.list_offsets(
+            dict.fromkeys(places, latest), isolation_level=isolation, request_timeout=READ_SECONDS
+        )
+        try:
+            return {(place.topic, place.partition): answer.result().offset for place, answer in asked.items()}
+        except KafkaException as error:  # partitions that have just come may have no leader yet
+            if error.args[0].code() != KafkaError._NOENT or time.monotonic() > deadline:
+                raise
+        time.sleep(0.1)
