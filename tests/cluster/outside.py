@@ -148,7 +148,7 @@ def _ends(bootstrap: str, topics: Iterable[str], isolation: IsolationLevel) -> E
         )
         try:
             return {(place.topic, place.partition): answer.result().offset for place, answer in asked.items()}
-        except KafkaException as error:  # partitions that have just come may have no leader yet
-            if error.args[0].code() != KafkaError._NOENT or time.monotonic() > deadline:
+        except KafkaException:  # what has just been made may have no leader that all know of
+            if time.monotonic() > deadline:
                 raise
         time.sleep(0.1)

@@ -138,7 +138,10 @@ def test_pages_of_partitions_that_come_later_wait_until_workers_claim_them(start
     assert ends[2] > 0
 
     more = load_settings(config=None, overrides=[*few.overrides, "topics.partitions=3"], environ={})
-    assert topics.run(argparse.Namespace(action="create", generation=None, alter_config=True), lambda: more) == 0
+    assert (
+        topics.run(argparse.Namespace(action="create", generation=None, alter_config=True, sample=None), lambda: more)
+        == 0
+    )
     assert workers[0].stop() == 0
     few.start_worker("topics.partitions=3")
     few.publish(islice(pages, 20))

@@ -118,7 +118,7 @@ class Demo:
         what = "compiling 500 functions for this CPU, which is done once: half a minute of two cores, or more"
         with waiting(self.console, what) as tell:
             while any(child.status is None for child in kernels):
-                done = [re.findall(r"(\d+) functions done", child.last_lines()) for child in kernels]
+                done = [re.findall(r"(\d{1,9}) functions done", child.last_lines()) for child in kernels]
                 tell(f"{sum(int(counts[-1]) for counts in done if counts)} functions done")
                 time.sleep(_LOOK_SECONDS)
 

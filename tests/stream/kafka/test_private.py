@@ -25,6 +25,8 @@ OF_OWN_CLASSES: Final = {
 }
 """Of classes of kafka-python's that ours derive from."""
 OF_TUPLES: Final = {"_replace", "_asdict", "_fields"}
+OF_SCRAPY: Final = {"_parse"}
+"""What Scrapy calls of a spider where a request names no callback; a ``CrawlSpider`` has its rules there."""
 OF_SYS: Final = {"_current_frames"}
 """Documented as part of the standard library."""
 
@@ -47,7 +49,7 @@ def foreign_privates(path: Path) -> list[str]:
         if isinstance(node, ast.Attribute)
         and node.attr.startswith("_")
         and not node.attr.endswith("__")
-        and node.attr not in own | OF_TUPLES | OF_SYS
+        and node.attr not in own | OF_TUPLES | OF_SCRAPY | OF_SYS
     ]
 
 
