@@ -273,14 +273,15 @@ def copying_live(old: Cluster, *given: str) -> WorkerProcess:
 @pytest.mark.parametrize(
     ("before", "given", "after"),
     [
-        (("topics.shards=2",), ("--shards", "3"), ("topics.shards=3",)),
-        (
+        pytest.param(("topics.shards=2",), ("--shards", "3"), ("topics.shards=3",), id="shards"),
+        pytest.param(
             ("topics.shards=2", "near.predicate=simhash", "near.k=0"),
             ("--near", "k=3"),
             ("topics.shards=2", "near.predicate=simhash", "near.k=3"),
+            marks=pytest.mark.long,
+            id="rule",
         ),
     ],
-    ids=["shards", "rule"],
 )
 def test_workers_hand_over_to_those_of_a_copied_index_while_pages_come_in(
     start: Start, tmp_path: Path, before: Sequence[str], given: Sequence[str], after: Sequence[str]
