@@ -1,5 +1,5 @@
-// Crawlee has its pages judged: npm install --no-save @crawlee/cheerio kafkajs, then
-// node publish_pages.mjs SERVERS TOPIC URL... What a record holds: docs/reference/pages.asyncapi.yaml.
+// Crawlee has its pages judged: npm install, then node publish_pages.mjs SERVERS TOPIC URL...
+// What a record holds: docs/reference/pages.asyncapi.yaml.
 import { CheerioCrawler, Configuration } from '@crawlee/cheerio';
 import { Kafka, logLevel } from 'kafkajs';
 

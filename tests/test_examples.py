@@ -2,7 +2,7 @@
 or it puts pages on the topic ``pages`` that are as its contract wants them.
 
 Spark and Ray come with the extra ``examples``; without them, or Spark's Java, their tests are skipped. So are those of
-producers in other languages without a JDK, or without what npm installs into ``examples/node_modules``.
+producers in other languages without a JDK, or without Node.js and npm's registry.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ EXAMPLES: Final = [path.name for path in sorted((ROOT / "examples").glob("*.py")
 ENGINES: Final = {"records_ray.py": "ray", "records_spark.py": "pyspark"}
 """Examples of what CI does not install, half a gigabyte each; without the mark ``data`` it may skip them."""
 PRODUCERS: Final = ["PublishPages.java", "publish_pages.mjs"]
+"""Their tests have no mark, either: a JDK and Node.js are not what CI installs."""
 
 
 def run(*command: str | Path) -> None:
@@ -144,29 +145,39 @@ def test_an_engine_takes_pages_out_of_a_table_of_its_own(
     assert table_of(tmp_path / "out").select(told).to_pylist() == [{key: row[key] for key in told} for row in of_first]
 
 
-def producer(name: str) -> list[str | Path]:
+def with_packages_of_npm(name: str, folder: Path) -> Path:
+    """A copy of an example beside what ``examples/package.json`` names."""
+    if shutil.which("npm") is None:
+        pytest.skip("Crawlee needs Node.js: install version 20 or later, with npm")
+    for file in (name, "package.json"):
+        shutil.copy(ROOT / "examples" / file, folder)
+    npm = ["npm", "install", "--no-audit", "--no-fund", "--no-package-lock"]
+    installed = subprocess.run(npm, capture_output=True, text=True, check=False, cwd=folder, timeout=180)
+    if installed.returncode:
+        pytest.skip(f"npm could not install Crawlee: {installed.stderr.strip()[-500:]}")
+    return folder / name
+
+
+def producer(name: str, folder: Path) -> list[str | Path]:
     """How to run an example in another language, before its arguments."""
     if name.endswith(".mjs"):
-        if shutil.which("node") is None or not (ROOT / "examples/node_modules/@crawlee/cheerio").is_dir():
-            pytest.skip("Crawlee is not there: cd examples && npm install --no-save @crawlee/cheerio kafkajs")
-        return ["node", ROOT / "examples" / name]
+        return ["node", with_packages_of_npm(name, folder)]
     if shutil.which("javac") is None:
         pytest.skip("a program in Java needs a JDK: install Debian's package openjdk-17-jdk-headless")
     jars = [jar for jar in classpath() if jar.name.startswith(("kafka-clients", "slf4j-api"))]
     return ["java", "-cp", os.pathsep.join(map(str, jars)), ROOT / "examples" / name]
 
 
-@pytest.mark.cluster
 @pytest.mark.parametrize("name", PRODUCERS)
 def test_a_producer_in_another_language_sends_pages_as_the_contract_wants_them(
-    name: str, broker: str, topic_prefix: str
+    name: str, broker: str, topic_prefix: str, tmp_path: Path
 ) -> None:
     settings = ["--set", f"kafka.bootstrap_servers={broker}", "--set", f"topics.prefix={topic_prefix}"]
     assert main(["topics", "create", *settings]) == 0
     gbk = Answer(200, {"Content-Type": "text/html; charset=gbk"}, "<p>渡轮九点开船，到岛上去。</p>".encode("gbk"))
     moved = Answer(302, {"Location": "/page"})
     with serve(Site({"/page": "<p>The ferry – leaves at nine.</p>".encode()}, {"/gbk": gbk, "/moved": moved})) as site:
-        run(*producer(name), broker, f"{topic_prefix}pages", *map(site.url, ("/moved", "/gbk")))
+        run(*producer(name, tmp_path), broker, f"{topic_prefix}pages", *map(site.url, ("/moved", "/gbk")))
     assert main(["topics", "check", "--sample", "100", *settings]) == 0
     found = {}
     for _, key, body, meta, _ in records_on_topic(broker, topic_prefix):
