@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 from benchmarks import index_codes
 from benchmarks.index_contenders import PORTION, U64, as_entries
 from crawler_plugin.wire.errors import UsageError
-from crawler_plugin.wire.messages import MAX_U64, Answer, Batch, Claim, decode, encode
+from crawler_plugin.wire.forgetting import MAX_U64
+from crawler_plugin.wire.messages import Answer, Batch, Claim, decode, encode
 from worker.compose import parts
 from worker.compose.step import policy
 from worker.config import Settings

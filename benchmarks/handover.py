@@ -15,7 +15,8 @@ from typing import Final
 
 from benchmarks.index_topic import MILLION
 from crawler_plugin.wire.errors import Unavailable
-from crawler_plugin.wire.messages import Answer, Batch, PageMeta, decode
+from crawler_plugin.wire.messages import Answer, Batch, decode
+from crawler_plugin.wire.page_headers import PageMeta
 from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS
 from worker.compose.processes import ModuleProcess, see_that_it_runs, wait_until_ready
 from worker.compose.worker import kafka_log

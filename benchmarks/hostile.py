@@ -21,7 +21,7 @@ import crawler_plugin
 import worker
 from benchmarks import report
 from crawler_plugin.wire.errors import CheckFailed, PageError
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from crawler_plugin.wire.url_templates import address_of
 from worker.compose import parts
 from worker.fingerprint.fingerprinter import Fingerprinter

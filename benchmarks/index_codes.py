@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.index_contenders import U64, K
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 
 CROWDED_VALUE: Final = 0xC0DE

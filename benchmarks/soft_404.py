@@ -23,7 +23,8 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from crawler_plugin.wire.errors import UsageError
-from crawler_plugin.wire.messages import Claim, PageMeta
+from crawler_plugin.wire.messages import Claim
+from crawler_plugin.wire.page_headers import PageMeta
 from crawler_plugin.wire.urls import canonical_url
 from worker.compose import parts
 from worker.compose.step import policy

@@ -34,8 +34,8 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from crawler_plugin.body import PageBody
-from crawler_plugin.wire.messages import PARDON_HEADER, SCOPE_HEADER, STORE_HEADER, PageMeta
 from crawler_plugin.wire.moments import since_1970
+from crawler_plugin.wire.page_headers import PARDON_HEADER, SCOPE_HEADER, STORE_HEADER, PageMeta
 from crawler_plugin.wire.urls import canonical_url, without_userinfo
 
 MILLISECONDS_FROM: Final = 10**11

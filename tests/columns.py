@@ -6,7 +6,8 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from crawler_plugin.wire.messages import NEAR_REASONS, NOT_KNOWN, Answer, Batch, Claim, Forget, Hit, Order
+from crawler_plugin.wire.forgetting import Forget
+from crawler_plugin.wire.messages import NEAR_REASONS, NOT_KNOWN, Answer, Batch, Claim, Hit, Order
 from worker.stream.log_follower import Pending
 from worker.verdict.claims import Claims
 

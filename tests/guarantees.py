@@ -13,7 +13,8 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Final
 
-from crawler_plugin.wire.messages import NOT_STORED, PARDONED, Batch, Forget, Order
+from crawler_plugin.wire.forgetting import Forget
+from crawler_plugin.wire.messages import NOT_STORED, PARDONED, Batch, Order
 from crawler_plugin.wire.outcomes import Verdict
 from tests.columns import claims_of
 from tests.oracle import Expected, Known, Near, forgets_of, is_forgotten, verdicts

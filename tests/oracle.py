@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from crawler_plugin.wire.messages import NOT_STORED, PARDONED, Batch, Claim, Forget, ForgetCondition, Order
+from crawler_plugin.wire.forgetting import Forget, ForgetCondition
+from crawler_plugin.wire.messages import NOT_STORED, PARDONED, Batch, Claim, Order
 from worker.fingerprint.near import Match
 from worker.fingerprint.scoped import ScopedRecord
 from worker.index.entries import Survivor

@@ -25,7 +25,7 @@ from crawler_plugin.metrics.declared import SPIDER_METRICS
 from crawler_plugin.spider_scope import RESET
 from crawler_plugin.stats import FINISH_REASONS
 from crawler_plugin.wire import errors
-from crawler_plugin.wire.messages import PARDON_HEADER, STORE_HEADER, VERSIONS, Answer, Batch, Block, PageMeta
+from crawler_plugin.wire.messages import VERSIONS, Answer, Batch, Block
 from crawler_plugin.wire.outcomes import (
     NO_PAGE_HEADER,
     ON_TOPIC,
@@ -35,6 +35,7 @@ from crawler_plugin.wire.outcomes import (
     Verdict,
     dead_letter_headers,
 )
+from crawler_plugin.wire.page_headers import PARDON_HEADER, STORE_HEADER, PageMeta
 from crawler_plugin.wire.urls import CANONICALIZATION
 from tools import docs
 from tools.docs import HANDBOOK, PAGES, PARTS, README, ROOT

@@ -31,8 +31,8 @@ from crawler_plugin.running import Call
 from crawler_plugin.waiting_items import TOLD, TOO_LARGE, ComingVerdict, Told
 from crawler_plugin.wire.errors import Unavailable, UnreadableRecord
 from crawler_plugin.wire.kafka_client.connection import Complaints
-from crawler_plugin.wire.messages import text_headers
 from crawler_plugin.wire.outcomes import Verdict
+from crawler_plugin.wire.page_headers import text_headers
 
 Place: TypeAlias = tuple[int, int]
 """Partition and offset in ``pages``."""

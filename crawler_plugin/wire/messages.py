@@ -1,5 +1,5 @@
-"""What travels on each topic, as versioned values. A leaf: it imports nothing of this project but ``errors`` and
-``moments``. What is found, as others read it, has its form in ``crawler_plugin.wire.outcomes``.
+"""What travels on each topic, as versioned values. The headers of pages have their form in ``page_headers``, what
+makes workers forget in ``forgetting``, and what is found, as others read it, in ``outcomes``.
 
 ================  =======================================  ==========================================
 topic             key                                      value
@@ -24,40 +24,29 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
+from collections.abc import Iterable
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from crawler_plugin.wire.errors import Refused, UnreadableRecord
-from crawler_plugin.wire.moments import since_1970
+from crawler_plugin.wire.forgetting import Forget, Forgotten
 
-Headers = Sequence[tuple[str, bytes]]
 Order = tuple[int, int]
 """Place of a claim among all claims: (offset of its batch in ``fingerprints``, index inside the batch)."""
 
 _ENVELOPE: Final = struct.Struct("<2sBBII")
 ORDER: Final = struct.Struct("<qI")
 """An ``Order`` in bytes."""
-MAX_U64: Final = 2**64 - 1
 MOST_STATUS: Final = 1 << 16
 """A claim's status is less."""
-SCOPE_HEADER: Final = "dedup-scope"
-"""The header of a record on ``pages`` that names what its page alone is compared within, inside ``near.scope``."""
 SKETCH_BYTES: Final = 32
 """Of a page's sketch, and of its bands."""
 EVIDENCE_BYTES: Final = 56
 """Of a row of ``Block.evidence``."""
-STORE_HEADER: Final = "dedup-store"
-PARDON_HEADER: Final = "dedup-pardon"
-"""On ``pages``: ``no`` for a page that no later one is compared with, ``yes`` for one that survives beside others."""
 NOT_STORED: Final = 1
 PARDONED: Final = 2
 """Bits of ``Claim.flags``, for the two headers."""
-
-
-Int64: TypeAlias = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
-"""A number in text that anybody may have written; a larger one could not be passed on."""
 
 
 class OtherVersion(Refused):
@@ -66,79 +55,6 @@ class OtherVersion(Refused):
     def __init__(self, message: str, *, earlier: bool) -> None:
         super().__init__(message)
         self.earlier = earlier
-
-
-class PageMeta(msgspec.Struct, frozen=True, kw_only=True):
-    """What the crawler knows of a page: the headers of a record on ``pages``.
-
-    ``fetched`` is in milliseconds since 1970 UTC. ``form`` says what the value holds: ``bytes`` as fetched, or
-    ``text`` that the spider already took out of the page (then UTF-8). Absent values have no header.
-    """
-
-    url: str
-    status: Int64 | None = None
-    content_type: str | None = None
-    encoding: str | None = None
-    fetched: Int64 | None = None
-    spider: str | None = None
-    job: str | None = None
-    form: Literal["bytes", "text"] = "bytes"
-
-    def at(self, url: str) -> PageMeta:
-        """The same with another URL."""
-        return msgspec.structs.replace(self, url=url)
-
-    def to_headers(self) -> list[tuple[str, bytes]]:
-        """Kafka headers, in the order of the fields; values are UTF-8."""
-        pairs = ((name, getattr(self, name)) for name in self.__struct_fields__)
-        return [(name, str(value).encode()) for name, value in pairs if value is not None]
-
-    @classmethod
-    def from_headers(cls, headers: Headers) -> PageMeta:
-        """Read headers; names that are not ours are left alone, of a repeated name the last one counts.
-
-        A header without which there is a page all the same is left out where it cannot be read: see ``read``.
-
-        Raises:
-            UnreadableRecord: no ``url``, or one that is not UTF-8.
-        """
-        return cls.read(headers)[0]
-
-    @classmethod
-    def read(cls, headers: Headers) -> tuple[PageMeta, tuple[str, ...]]:
-        """``from_headers``, and the names of the headers that were left out: numbers that are none, a form of neither
-        kind, text that is not UTF-8. ``fetched`` may also be ISO 8601 text, in UTC where it names no zone.
-
-        Raises:
-            UnreadableRecord: as ``from_headers``.
-        """
-        known = {name: value for name, value in headers if name in cls.__struct_fields__ and value is not None}
-        try:
-            return msgspec.convert({name: value.decode() for name, value in known.items()}, cls, strict=False), ()
-        except (UnicodeDecodeError, msgspec.ValidationError):
-            return cls._read_each(known)
-
-    @classmethod
-    def _read_each(cls, known: Mapping[str, bytes]) -> tuple[PageMeta, tuple[str, ...]]:
-        try:
-            url = known["url"].decode()
-        except (KeyError, UnicodeDecodeError) as error:
-            raise UnreadableRecord(f"headers of a page: url: {error}; give it in UTF-8") from error
-        found, unread = cls(url=url), []
-        for name, value in known.items():
-            try:
-                text = value.decode()
-                try:
-                    one = msgspec.convert({"url": url, name: text}, cls, strict=False)
-                except msgspec.ValidationError:
-                    if name != "fetched":
-                        raise
-                    one = cls(url=url, fetched=since_1970(text))
-            except ValueError:  # as UnicodeDecodeError and ValidationError are
-                unread.append(name)
-            else:
-                found = msgspec.structs.replace(found, **{name: getattr(one, name)})
-        return found, tuple(unread)
 
 
 class Claim(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
@@ -249,62 +165,6 @@ PACKED_WIDTHS: Final = {
     "language": 1,
 }
 """Bytes a claim of each column in ``Batch.packed``: all whole numbers, signed where ``Claim`` has them so."""
-
-
-class ForgetCondition(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
-    """Which survivors are to be forgotten, by ``kind``: those whose URL's registered domain or host is ``text``, or
-    whose URL begins with it; those fetched before ``number``, in milliseconds since 1970 UTC; or those of the scope
-    whose 64 bits are ``number``. ``site`` is that of such pages' claims, by which most others are told apart without a
-    look at their URLs; 0 where it is not known.
-    """
-
-    kind: Literal["site", "host", "url-prefix", "before", "scope"]
-    text: str = ""
-    number: int = 0
-    site: int = 0
-
-    def __post_init__(self) -> None:
-        low, high = (-(1 << 63), (1 << 63) - 1) if self.kind == "before" else (0, MAX_U64)
-        if not (low <= self.number <= high and 0 <= self.site < 1 << 32):
-            raise ValueError(f"a condition of kind {self.kind} with the numbers {self.number} and {self.site}")
-        if (self.kind in ("site", "host", "url-prefix")) != bool(self.text) or (self.text and self.number):
-            raise ValueError(f"a condition of kind {self.kind} with the text {self.text[:80]!r} and {self.number}")
-
-    @property
-    def in_words(self) -> str:
-        """For people."""
-        match self.kind:
-            case "before":
-                return f"what was fetched before {self.number} (milliseconds since 1970)"
-            case "scope":
-                return f"what is of the scope {self.number:016x}"
-            case "url-prefix":
-                return f"URLs that begin with {self.text}"
-        return f"URLs of the {self.kind} {self.text}"
-
-    @property
-    def nbytes(self) -> int:
-        """About as many as it takes in a block's header."""
-        return len(self.text.encode()) + 40
-
-
-class Forget(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
-    """A record of ``fingerprints``, between batches: survivors of all batches before it that meet the condition are
-    gone for all batches after it. ``writer`` tells it from others. Its envelope is that of a batch, in a version that
-    no batch has: a program that does not know it ends there, as before a batch of a later program.
-    """
-
-    scheme: bytes
-    writer: bytes
-    condition: ForgetCondition
-
-
-class Forgotten(msgspec.Struct, frozen=True, array_like=True):
-    """What was forgotten: by the record at this offset of ``fingerprints``, when the watermark stood at ``clock``."""
-
-    condition: ForgetCondition
-    at: int
-    clock: int
 
 
 class Hit(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
@@ -583,8 +443,3 @@ def decode(kind: type[Binary], value: bytes | None) -> Binary:
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise UnreadableRecord(f"{kind.__name__}: {error}") from error
     return message
-
-
-def text_headers(headers: Iterable[tuple[str, bytes]]) -> dict[str, str]:
-    """Headers as text, for people and tests; bytes that are not UTF-8 are replaced."""
-    return {name: value.decode(errors="replace") for name, value in headers if value is not None}

@@ -12,7 +12,8 @@ from typing import Any, ClassVar, Final, Literal, Self
 import msgspec
 
 from crawler_plugin.wire.errors import UnreadableRecord
-from crawler_plugin.wire.messages import Int64, Order
+from crawler_plugin.wire.messages import Order
+from crawler_plugin.wire.page_headers import Int64
 from crawler_plugin.wire.urls import canonical_url, without_userinfo
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from crawler_plugin.wire.errors import UsageError
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from crawler_plugin.wire.urls import url_of_id
 from worker.cli import explain
 from worker.config import Settings

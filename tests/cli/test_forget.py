@@ -11,7 +11,8 @@ import pytest
 from msgspec import structs
 
 from crawler_plugin.wire.errors import CheckFailed, UsageError
-from crawler_plugin.wire.messages import ForgetCondition, PageMeta
+from crawler_plugin.wire.forgetting import ForgetCondition
+from crawler_plugin.wire.page_headers import PageMeta
 from tests.cluster.cluster import Cluster
 from tests.cluster.crawl import invented
 from tests.cluster.outside import traces

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from crawler_plugin.wire.errors import CheckFailed, Unavailable, UsageError
-from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.outcomes import JobMark, Verdict
+from crawler_plugin.wire.page_headers import PageMeta
 from crawler_plugin.wire.topics import DEDUPLICATED, JOBS, VERDICTS
 from tests.cluster.cluster import SMALL, Cluster, running
 from tests.cluster.outside import read, traces

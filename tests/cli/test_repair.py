@@ -14,7 +14,7 @@ from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import MemberToRemove
 
 from crawler_plugin.wire.errors import Refused, UsageError
-from crawler_plugin.wire.messages import text_headers
+from crawler_plugin.wire.page_headers import text_headers
 from crawler_plugin.wire.topics import ANSWERS, DEAD_LETTERS, FINGERPRINTS, PAGES
 from tests.cluster.cluster import Cluster
 from tests.cluster.crawl import invented

@@ -16,7 +16,7 @@ from worker.cli.main import main
 from worker.compose.kernels import PARTS
 
 USE = """
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.fingerprint.key import Key
 from worker.local import Deduplicator

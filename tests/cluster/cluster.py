@@ -19,7 +19,7 @@ from confluent_kafka import KafkaError, KafkaException
 from kafka import KafkaAdminClient, errors
 from kafka.admin import ConfigResource, ConfigResourceType
 
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, PAGES, VERDICTS, group_names
 from tests.cluster.outside import committed_ends, last_ends
 from tests.cluster.shifted_clock import ShiftedClock

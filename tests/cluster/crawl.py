@@ -13,7 +13,7 @@ from typing import Any, Final, Self
 from kafka import KafkaProducer
 from msgspec import structs
 
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from crawler_plugin.wire.topics import PAGES
 from crawler_plugin.wire.urls import canonical_url
 from worker.stream.kafka.connection import Options

@@ -13,7 +13,8 @@ from confluent_kafka import Producer
 
 from benchmarks.worst_pages import PAGES as KINDS
 from benchmarks.worst_pages import pumped
-from crawler_plugin.wire.messages import Claim, Headers, PageMeta, encode
+from crawler_plugin.wire.messages import Claim, encode
+from crawler_plugin.wire.page_headers import Headers, PageMeta
 from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from crawler_plugin.wire.urls import canonical_url
 from tests.cluster.crawl import HTML, Page

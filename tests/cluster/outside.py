@@ -11,7 +11,8 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, IsolationLevel, KafkaErr
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]  # public, but not re-exported
 
 from crawler_plugin.wire.errors import Refused, UnreadableRecord
-from crawler_plugin.wire.messages import Batch, Forget, decode_claims
+from crawler_plugin.wire.forgetting import Forget
+from crawler_plugin.wire.messages import Batch, decode_claims
 from crawler_plugin.wire.outcomes import JobSum, Verdict
 from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, JOBS, PAGES, VERDICTS, topic_name
 from tests.guarantees import Traces

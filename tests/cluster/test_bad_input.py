@@ -13,8 +13,9 @@ import pytest
 from confluent_kafka import Message, Producer
 from kafka import KafkaProducer
 
-from crawler_plugin.wire.messages import Claim, PageMeta, text_headers
+from crawler_plugin.wire.messages import Claim
 from crawler_plugin.wire.outcomes import Verdict
+from crawler_plugin.wire.page_headers import PageMeta, text_headers
 from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, INDEX, PAGES, VERDICTS
 from tests.cluster.cluster import SMALL, Cluster, WorkerProcess, alter, running
 from tests.cluster.outside import read, traces

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from crawler_plugin.wire.messages import PageMeta, text_headers
 from crawler_plugin.wire.outcomes import SurvivorFinding, Verdict
+from crawler_plugin.wire.page_headers import PageMeta, text_headers
 from crawler_plugin.wire.topics import DEDUPLICATED, FINDINGS, VERDICTS
 from tests.cluster.cluster import Cluster
 from tests.cluster.outside import read

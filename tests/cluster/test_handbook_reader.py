@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from tests.cluster.cluster import Cluster
 from tests.waiting import wait_for
 

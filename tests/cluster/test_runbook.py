@@ -13,8 +13,8 @@ from typing import Final
 import pytest
 from kafka import KafkaAdminClient
 
-from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.outcomes import Verdict
+from crawler_plugin.wire.page_headers import PageMeta
 from crawler_plugin.wire.topics import PAGES, VERDICTS
 from tests.cli.test_repair import let_logs_pass, let_sessions_end
 from tests.cluster.cluster import SMALL, Cluster, WorkerProcess

@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from crawler_plugin.wire.messages import PageMeta, text_headers
 from crawler_plugin.wire.outcomes import Verdict
+from crawler_plugin.wire.page_headers import PageMeta, text_headers
 from crawler_plugin.wire.topics import DEAD_LETTERS, VERDICTS, topic_name
 from tests.cluster.cluster import Cluster
 from tests.cluster.outside import read

@@ -9,8 +9,8 @@ from typing import Any, Final
 import pytest
 from kafka import KafkaProducer
 
-from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.outcomes import Verdict
+from crawler_plugin.wire.page_headers import PageMeta
 from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, OUTPUT_MARGIN_BYTES, PAGES, VERDICTS
 from tests.cluster.cluster import SMALL, Cluster, alter, running
 from tests.cluster.outside import read, traces

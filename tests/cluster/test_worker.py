@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 
 from crawler_plugin.wire.errors import Unavailable
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from crawler_plugin.wire.topics import DEDUPLICATED, VERDICTS
 from tests.cluster.cluster import SMALL, STARTED, Cluster, WorkerProcess
 from tests.cluster.outside import read, traces

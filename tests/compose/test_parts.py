@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from crawler_plugin.wire.errors import PageError, UsageError
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from worker.compose.parts import near, recipe, scheme, scope_of
 from worker.config import Settings
 from worker.evaluate.literature.explained import Explainer

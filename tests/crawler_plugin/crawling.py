@@ -20,8 +20,8 @@ from typing import Any, Final, NamedTuple
 from kafka import KafkaConsumer, TopicPartition
 
 from crawler_plugin.stats import STATS
-from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.outcomes import JobMark
+from crawler_plugin.wire.page_headers import PageMeta
 from crawler_plugin.wire.topics import JOBS, OF_CRAWLS, PAGES, topic_specs
 from worker.broker.ports import free_port
 from worker.stream.kafka.output_reader import read_outputs

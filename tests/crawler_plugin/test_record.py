@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from crawler_plugin import PageBody
 from crawler_plugin.kinds import OUR_FIELDS
 from crawler_plugin.record import Origin, PageRecord, Unusable, cut_to
-from crawler_plugin.wire.messages import PARDON_HEADER, STORE_HEADER, PageMeta
+from crawler_plugin.wire.page_headers import PARDON_HEADER, STORE_HEADER, PageMeta
 
 URL = "https://Example.com/b?z=1&a=2#top"
 NOW_MS = 1_763_700_000_123

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.outcomes import JobMark, JobSum, Verdict
+from crawler_plugin.wire.page_headers import PageMeta
 from worker.demo.expected_counts import DEAD, DUPLICATE, REFETCH, UNIQUE, Counts, ExpectedCounts
 from worker.demo.site import PageKind, Site, SitePage, build_site
 from worker.stream.kafka.output_reader import Delivered, Output

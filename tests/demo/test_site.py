@@ -10,7 +10,7 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 
 from crawler_plugin.wire.errors import PageError
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from worker.demo import articles
 from worker.demo.site import UNDECLARED, PageKind, Site, SitePage, build_site
 from worker.fingerprint.fingerprinted import Fingerprinted

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from crawler_plugin.wire.errors import Unavailable
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from crawler_plugin.wire.topics import topic_specs
 from worker.compose.processes import ModuleProcess
 from worker.config import KafkaSettings

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from tests.cluster.cluster import Cluster, WorkerProcess
 from tests.crawler_plugin.crawling import Crawl, Site, numbered, serve, to_kafka
 from tests.observe.prometheus import Prometheus

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_plugin.wire.errors import PageError
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from tests.fingerprint.definition.fingerprint import Definition
 from tests.fingerprint.definition.sketch import bands, sketch
 from worker.evaluate.literature.explained import Explainer

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from tests.fingerprint.definition.sketch import bands, bands_by_definition, sketch, sketch_by_definition
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.fingerprint.hashing import hash_content, hash_words

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler_plugin.wire.messages import MAX_U64
+from crawler_plugin.wire.forgetting import MAX_U64
 from tests.index.worlds import fingerprints, flipped, maybe_fingerprints, text_hashes
 from worker.fingerprint.near import (
     ANY_RATIO,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler_plugin.wire.messages import MAX_U64
+from crawler_plugin.wire.forgetting import MAX_U64
 from tests.fingerprint.definition.sketch import bands, bands_by_definition, ngrams, sketch, sketch_by_definition
 from worker.fingerprint.hashing import hash_words
 from worker.fingerprint.sketch import (

@@ -18,7 +18,7 @@ from benchmarks.worst_pages import PAGES, Run, pumped
 from crawler_plugin.feedback.url_groups import groups_of
 from crawler_plugin.feedback.variations import variations_of
 from crawler_plugin.wire.errors import PageError, UnreadableRecord
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from crawler_plugin.wire.urls import canonical_url
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.observe.origins import host_of, section_of

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from crawler_plugin.wire.errors import PageError, UnreadableRecord
-from crawler_plugin.wire.messages import PARDON_HEADER, STORE_HEADER, PageMeta, text_headers
+from crawler_plugin.wire.page_headers import PARDON_HEADER, STORE_HEADER, PageMeta, text_headers
 from crawler_plugin.wire.urls import canonical_url
 from worker.stream.partition.fingerprint_pool import flags_of
 

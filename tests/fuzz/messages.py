@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from crawler_plugin.wire.errors import Refused, UnreadableRecord
+from crawler_plugin.wire.forgetting import Forget, ForgetCondition, Forgotten
 from crawler_plugin.wire.messages import (
     _ENVELOPE,
     _MAGIC,
@@ -19,10 +20,7 @@ from crawler_plugin.wire.messages import (
     Block,
     Claim,
     FlaggedBatch,
-    Forget,
-    ForgetCondition,
     ForgettingBlock,
-    Forgotten,
     Hit,
     decode,
     encode,

@@ -4,7 +4,8 @@ import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler_plugin.wire.messages import COLUMN_WIDTHS, MAX_U64, OPTIONAL_WIDTHS
+from crawler_plugin.wire.forgetting import MAX_U64
+from crawler_plugin.wire.messages import COLUMN_WIDTHS, OPTIONAL_WIDTHS
 from tests.index.worlds import maybe_fingerprints, page, survivors_of, text_hashes
 from worker.index.entries import COLUMNS, OPTIONAL, Entries, Survivor
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crawler_plugin.wire.messages import ForgetCondition, Forgotten
+from crawler_plugin.wire.forgetting import ForgetCondition, Forgotten
 from crawler_plugin.wire.urls import canonical_url
 from tests.index.titled import pages_of, said
 from tests.index.worlds import ENGINES, TINY, every_engine

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from crawler_plugin.wire.messages import MAX_U64
+from crawler_plugin.wire.forgetting import MAX_U64
 from tests.index.worlds import (
     TINY,
     answers_of,

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from crawler_plugin.wire.messages import MAX_U64, Claim
+from crawler_plugin.wire.forgetting import MAX_U64
+from crawler_plugin.wire.messages import Claim
 from tests.index.reference import ReferenceTables
 from worker.fingerprint.near import Ratio, SimHashNear
 from worker.index.engine import TableSizes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crawler_plugin.wire.errors import PageError
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.local.in_process_fingerprints import InProcess

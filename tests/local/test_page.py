@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from crawler_plugin.record import Origin
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from crawler_plugin.wire.urls import canonical_url, id_of_url
 from worker.local import FetchedPage
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pytest
 
-from crawler_plugin.wire.messages import text_headers
+from crawler_plugin.wire.page_headers import text_headers
 from crawler_plugin.wire.topics import OUTPUT_MARGIN_BYTES, VERDICTS
 from tests.local.crawled import BEGUN, HOUR, crawl
 from tests.simulation.checks import dead_letters, everything

@@ -17,7 +17,7 @@ from crawler_plugin.wire.judge_pipe import (
     read_said,
     write_frame,
 )
-from crawler_plugin.wire.messages import PARDON_HEADER, PageMeta
+from crawler_plugin.wire.page_headers import PARDON_HEADER, PageMeta
 from worker.local import Deduplicator
 
 TEXT = "one saucer glides over the old harbour at night and is gone before the master of the port has looked up"

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from crawler_plugin.wire.messages import text_headers
+from crawler_plugin.wire.page_headers import text_headers
 from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, PAGES
 from tests.operations.test_repair import everybody_dies
 from tests.simulation.checks import everything

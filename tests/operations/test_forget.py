@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import Any, Final, cast
+from typing import Final
 
 import pytest
 
-from crawler_plugin.wire.errors import Refused, UnreadableRecord
-from crawler_plugin.wire.messages import (
-    Batch,
-    Block,
-    Forget,
-    ForgetCondition,
-    OtherVersion,
-    decode,
-    encode,
-    forgotten_of,
-)
+from crawler_plugin.wire.errors import Refused
+from crawler_plugin.wire.forgetting import Forget, ForgetCondition
+from crawler_plugin.wire.messages import Batch, Block, OtherVersion, decode, encode, forgotten_of
 from crawler_plugin.wire.topics import FINGERPRINTS, INDEX
 from tests.operations.test_repair import A2, B2, A, Away, B, C, D, pages, repair
 from tests.simulation.place import TwinPlace
@@ -144,31 +136,6 @@ def test_what_is_not_of_these_workers_is_passed_over(value: bytes) -> None:
     stage.world.topics[FINGERPRINTS, 0].append(0, None, value, (), 0)
     stage.play(A2, COMMIT)
     assert stage.verdicts()[-1] == "http://a2.example/ duplicate http://a.example/"
-
-
-@pytest.mark.parametrize(
-    "condition",
-    [
-        {},
-        {"kind": "host"},
-        {"kind": "before", "text": "a"},
-        {"kind": "host", "text": "a", "number": 1},
-        {"number": 1 << 64},
-        {"kind": "scope", "number": -1},
-        {"kind": "before", "number": 1 << 63},
-        {"kind": "host", "text": "a", "site": 1 << 32},
-        {"kind": "host", "text": "a", "site": -1},
-    ],
-)
-def test_a_condition_that_says_nothing_clear_is_none(condition: dict[str, Any]) -> None:
-    with pytest.raises((ValueError, TypeError)):
-        ForgetCondition(**condition)
-
-
-def test_a_record_of_a_kind_that_there_is_not_is_none() -> None:
-    forged = ForgetCondition(kind=cast(Any, "all"))
-    with pytest.raises(UnreadableRecord, match="Invalid enum value"):
-        decode(Forget, encode(Forget(scheme=b"s", writer=b"w", condition=forged)))
 
 
 def test_a_preview_counts_what_blocks_hold_and_changes_nothing() -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from crawler_plugin.wire.errors import Refused
-from crawler_plugin.wire.messages import Batch, ForgetCondition, encode
+from crawler_plugin.wire.forgetting import ForgetCondition
+from crawler_plugin.wire.messages import Batch, encode
 from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, INDEX
 from tests.operations.generations import Beside, different, every_page, written
 from tests.operations.test_copy_index import KEYS, again, another, entries, go, grown, survivors

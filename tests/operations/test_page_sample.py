@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 import yaml
 
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from crawler_plugin.wire.topics import DEFAULT_PREFIX, PAGES, topic_specs
 from worker.operations.page_sample import PageFault, faults_of
 from worker.stream.log import Record

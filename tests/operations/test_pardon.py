@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from crawler_plugin.wire.errors import CheckFailed
-from crawler_plugin.wire.messages import Headers
 from crawler_plugin.wire.outcomes import Verdict
+from crawler_plugin.wire.page_headers import Headers
 from crawler_plugin.wire.topics import PAGES
 from tests.simulation.memory_log import World
 from tests.simulation.place import TwinPlace

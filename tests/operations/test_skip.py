@@ -8,7 +8,7 @@ from typing import Self
 import pytest
 
 from crawler_plugin.wire.errors import Refused, UsageError
-from crawler_plugin.wire.messages import text_headers
+from crawler_plugin.wire.page_headers import text_headers
 from crawler_plugin.wire.topics import DEAD_LETTERS, FINGERPRINTS
 from tests.operations.test_repair import Away, pages
 from tests.simulation.checks import everything

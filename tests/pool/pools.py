@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from crawler_plugin.wire.errors import PageError
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from tests.pool import tasks
 from worker.pool.process_pool import ProcessPool
 

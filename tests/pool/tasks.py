@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from crawler_plugin.wire.errors import PageError, UsageError
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from worker.pool.frames import OUTCOME, FrameKind
 
 Task = Callable[[bytes, PageMeta], object]

@@ -12,7 +12,7 @@ from contextlib import suppress
 import msgspec
 import pytest
 
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from tests.pool import tasks
 from worker.pool.child import _MAIN
 from worker.pool.child_main import TaskSpec

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from crawler_plugin.wire.errors import Stop, Unavailable, UsageError
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from tests.pool import tasks
 from tests.pool.pools import META, MIB, PATIENCE, RESULT, Pool, packed, reasons, run, run_out
 from worker.pool.frames import OUTCOME, FrameKind
@@ -261,7 +261,7 @@ def test_closing_ends_all_children_at_work_and_frees_their_pipes() -> None:
 def test_children_die_with_their_parent_even_in_the_middle_of_a_page(tmp_path: Path) -> None:
     code = f"""
 from tests.pool import tasks
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from worker.pool.process_pool import ProcessPool
 factory = tasks.announcing({str(tmp_path)!r})
 pool = ProcessPool(factory, int, processes=2, timeout_seconds=1000, memory_bytes=10**9)

@@ -17,7 +17,7 @@ import pytest
 
 from benchmarks.index_codes import uniform
 from benchmarks.index_contenders import PORTION, ThisIndex
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.sizing.pages import Page
 

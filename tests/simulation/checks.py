@@ -19,18 +19,10 @@ from typing import Any
 import numpy as np
 
 from crawler_plugin.wire.errors import Stop, UnreadableRecord
-from crawler_plugin.wire.messages import (
-    Batch,
-    Block,
-    Claim,
-    Forget,
-    Forgotten,
-    decode,
-    decode_claims,
-    forgotten_of,
-    text_headers,
-)
+from crawler_plugin.wire.forgetting import Forget, Forgotten
+from crawler_plugin.wire.messages import Batch, Block, Claim, decode, decode_claims, forgotten_of
 from crawler_plugin.wire.outcomes import Verdict
+from crawler_plugin.wire.page_headers import text_headers
 from crawler_plugin.wire.topics import DAY_MS, DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, INDEX, PAGES, VERDICTS
 from tests.columns import claimed
 from tests.guarantees import Source, Traces, Violation, check_guarantees

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from crawler_plugin.wire.messages import Forget, ForgetCondition, encode
+from crawler_plugin.wire.forgetting import Forget, ForgetCondition
+from crawler_plugin.wire.messages import encode
 from crawler_plugin.wire.topics import FINGERPRINTS, INDEX
 from tests.simulation.mishaps import OTHER, crash
 from tests.simulation.schedule import SMALL, Scale, Schedule

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from crawler_plugin.wire.errors import Refused
-from crawler_plugin.wire.messages import Headers
+from crawler_plugin.wire.page_headers import Headers
 from crawler_plugin.wire.topics import INDEX, PAGES
 from worker.stream.log import (
     Bounds,

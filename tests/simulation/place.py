@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from crawler_plugin.wire.messages import Headers
 from crawler_plugin.wire.outcomes import Verdict
+from crawler_plugin.wire.page_headers import Headers
 from crawler_plugin.wire.topics import INDEX, PAGES, VERDICTS
 from tests.guarantees import Source
 from tests.simulation.checks import dead_letters, everything

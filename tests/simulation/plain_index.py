@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler_plugin.wire.messages import ForgetCondition
+from crawler_plugin.wire.forgetting import ForgetCondition
 from tests.oracle import Near, is_forgotten, same_text
 from worker.fingerprint.near import EXACT_BYTES, EXACT_TEXT, SKETCH, Match
 from worker.index.entries import Entries, Survivor

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from crawler_plugin.wire.messages import Block, Claim, ForgetCondition, decode, forgotten_of
+from crawler_plugin.wire.forgetting import ForgetCondition
+from crawler_plugin.wire.messages import Block, Claim, decode, forgotten_of
 from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import ANSWERS, DAY_MS, DEAD_LETTERS, FINGERPRINTS, INDEX, PAGES, VERDICTS
 from tests.columns import answer_of, claims_of, void_of

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from crawler_plugin.wire.messages import Headers
+from crawler_plugin.wire.page_headers import Headers
 from crawler_plugin.wire.topics import ANSWERS, DEDUPLICATED, FINGERPRINTS, INDEX, PAGES, VERDICTS
 from worker.stream.log import Committed, Held, Log, NotYet, Output, Reader, Record, Sent, Ticket
 

@@ -12,8 +12,9 @@ from enum import Enum, auto
 from itertools import count
 from typing import Any, Final, Literal, NamedTuple, Self
 
-from crawler_plugin.wire.messages import Answer, Batch, Claim, Hit, PageMeta, encode, text_headers
+from crawler_plugin.wire.messages import Answer, Batch, Claim, Hit, encode
 from crawler_plugin.wire.outcomes import Verdict
+from crawler_plugin.wire.page_headers import PageMeta, text_headers
 from crawler_plugin.wire.topics import ANSWERS, DEAD_LETTERS, FINGERPRINTS, INDEX, PAGES, VERDICTS
 from tests.columns import answer_of, batch_of
 from tests.simulation.checks import check, everything

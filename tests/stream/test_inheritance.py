@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from crawler_plugin.wire.errors import Refused
-from crawler_plugin.wire.messages import Batch, Headers, encode
+from crawler_plugin.wire.messages import Batch, encode
+from crawler_plugin.wire.page_headers import Headers
 from crawler_plugin.wire.topics import FINGERPRINTS
 from tests.simulation.memory_log import MemoryLog, World
 from worker.stream.inheritance import Inheritance, decoded, encoded

@@ -7,7 +7,8 @@ import logging
 import pytest
 
 from crawler_plugin.wire.errors import Refused, Unavailable, UsageError
-from crawler_plugin.wire.messages import Forget, ForgetCondition, encode
+from crawler_plugin.wire.forgetting import Forget, ForgetCondition
+from crawler_plugin.wire.messages import encode
 from crawler_plugin.wire.topics import (
     DEAD_LETTERS,
     DEDUPLICATED,

@@ -8,7 +8,8 @@ from collections import Counter
 import pytest
 from msgspec import structs
 
-from crawler_plugin.wire.messages import MAX_U64, Claim
+from crawler_plugin.wire.forgetting import MAX_U64
+from crawler_plugin.wire.messages import Claim
 from worker.index.queries import Queries
 from worker.verdict.decide import home_shard, home_shards
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_plugin.wire.errors import UnreadableRecord
-from crawler_plugin.wire.messages import PageMeta, text_headers
 from crawler_plugin.wire.outcomes import SOFT_404, JobMark, JobSum, SurvivorFinding, Verdict, dead_letter_headers
+from crawler_plugin.wire.page_headers import PageMeta, text_headers
 
 VERDICT = Verdict(
     url="https://a.example/页",

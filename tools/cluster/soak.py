@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import linear_regression
 from typing import Final, NamedTuple
 
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from tests.cluster.cluster import Cluster, WorkerProcess
 from tests.cluster.crawl import Crawler, Page
 from tests.waiting import wait_for

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from crawler_plugin.wire.errors import PageError, UsageError
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from crawler_plugin.wire.urls import canonical_url, id_or_url, url_of_id
 from worker.cli._output_file import path_here
 from worker.cli._variant_options import add_variant_options, variant_of

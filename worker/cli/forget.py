@@ -11,7 +11,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Final, Literal
 
 from crawler_plugin.wire.errors import CheckFailed, UsageError
-from crawler_plugin.wire.messages import ForgetCondition
+from crawler_plugin.wire.forgetting import ForgetCondition
 from crawler_plugin.wire.moments import since_1970
 from crawler_plugin.wire.topics import (
     ANSWERS,

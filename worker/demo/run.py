@@ -23,7 +23,7 @@ from typing import Any, Final
 from rich.console import Console
 
 from crawler_plugin.wire.errors import Unavailable
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from crawler_plugin.wire.topics import topic_specs
 from worker.broker.server import LocalBroker
 from worker.compose.kernels import PARTS

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from crawler_plugin.wire.errors import PageError
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from worker.evaluate.labels.labelled import META, Document, Field
 from worker.evaluate.methods import Method
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe

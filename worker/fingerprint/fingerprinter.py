@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from crawler_plugin.wire.url_templates import address_of
 from crawler_plugin.wire.urls import canonical_url
 from worker.compiling import load_entries

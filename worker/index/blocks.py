@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawler_plugin.wire.errors import Refused, UnreadableRecord
-from crawler_plugin.wire.messages import ORDER, Block, Forgotten, Order, forgotten_of
+from crawler_plugin.wire.forgetting import Forgotten
+from crawler_plugin.wire.messages import ORDER, Block, Order, forgotten_of
 from worker.index.entries import COLUMNS, OPTIONAL, Entries
 from worker.index.forgetting import without
 from worker.index.urls import UrlRun, pack_urls

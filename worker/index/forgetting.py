@@ -16,7 +16,7 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler_plugin.wire.messages import ForgetCondition, Forgotten
+from crawler_plugin.wire.forgetting import ForgetCondition, Forgotten
 from worker.index.entries import Entries
 from worker.index.urls import Group, groups_of
 from worker.sites import OF_AN_ID, site_of

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawler_plugin.wire.errors import Refused
-from crawler_plugin.wire.messages import ForgetCondition
+from crawler_plugin.wire.forgetting import ForgetCondition
 from worker.fingerprint.hashing import hash_bytes
 from worker.fingerprint.scoped import LEAST_ACROSS, ScopedNear
 from worker.index.apart import TitleFilter, alone_among, as_kernels_take_it, scopes_of, set_apart

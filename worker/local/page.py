@@ -9,8 +9,8 @@ from numbers import Integral
 from typing import Any, Final, TypeAlias, TypedDict
 
 from crawler_plugin.wire.errors import PageError
-from crawler_plugin.wire.messages import PARDON_HEADER, STORE_HEADER, PageMeta
 from crawler_plugin.wire.moments import since_1970
+from crawler_plugin.wire.page_headers import PARDON_HEADER, STORE_HEADER, PageMeta
 from crawler_plugin.wire.urls import canonical_url, url_of_id
 from worker.local.argument_errors import refuse_unknown, shown, text_or_none, wrong_type
 from worker.stream.log import Record

@@ -28,8 +28,8 @@ from crawler_plugin.wire.judge_pipe import (
     read_asked,
     write_frame,
 )
-from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.outcomes import Verdict
+from crawler_plugin.wire.page_headers import PageMeta
 from worker.local.deduplicator import Deduplicator, settings_of
 from worker.local.page import FetchedPage
 

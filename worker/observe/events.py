@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from crawler_plugin.wire.messages import ForgetCondition
+from crawler_plugin.wire.forgetting import ForgetCondition
 from crawler_plugin.wire.outcomes import SurvivorFinding
 from worker.stream.log import Record
 from worker.stream.observer import Observer

@@ -22,8 +22,10 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
 from crawler_plugin.wire.errors import UnreadableRecord
-from crawler_plugin.wire.messages import Claim, ForgetCondition, PageMeta
+from crawler_plugin.wire.forgetting import ForgetCondition
+from crawler_plugin.wire.messages import Claim
 from crawler_plugin.wire.outcomes import Verdict
+from crawler_plugin.wire.page_headers import PageMeta
 from worker import __version__
 from worker.observe import catalogue
 from worker.observe.catalogue import CATALOGUE, Counter, Kind, Labels, Metric

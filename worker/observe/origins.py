@@ -9,7 +9,7 @@ import json
 import re
 from typing import Final
 
-from crawler_plugin.wire.messages import Headers
+from crawler_plugin.wire.page_headers import Headers
 from worker.observe import catalogue
 from worker.observe.counters import OTHER, Counters, Tally
 from worker.observe.top import TopValues

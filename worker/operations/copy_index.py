@@ -32,7 +32,8 @@ from operator import itemgetter
 from typing import Final, NamedTuple
 
 from crawler_plugin.wire.errors import Refused, UnreadableRecord
-from crawler_plugin.wire.messages import Batch, Block, Headers, Order, OtherVersion, decode, decode_claims, encode
+from crawler_plugin.wire.messages import Batch, Block, Order, OtherVersion, decode, decode_claims, encode
+from crawler_plugin.wire.page_headers import Headers
 from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from worker.index.blocks import Cover, Header, cover, pack
 from worker.index.entries import Entries, Survivor

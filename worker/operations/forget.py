@@ -14,7 +14,8 @@ from typing import Final
 import numpy as np
 
 from crawler_plugin.wire.errors import Refused, Unavailable, UnreadableRecord
-from crawler_plugin.wire.messages import Block, Forget, ForgetCondition, decode, encode, forgotten_of
+from crawler_plugin.wire.forgetting import Forget, ForgetCondition
+from crawler_plugin.wire.messages import Block, decode, encode, forgotten_of
 from crawler_plugin.wire.topics import FINGERPRINTS, INDEX
 from worker.index.forgetting import met
 from worker.operations.copy_index import covered

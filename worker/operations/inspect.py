@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from crawler_plugin.wire.errors import Refused, UnreadableRecord
-from crawler_plugin.wire.messages import Block, Headers, decode
+from crawler_plugin.wire.messages import Block, decode
+from crawler_plugin.wire.page_headers import Headers
 from crawler_plugin.wire.topics import INDEX
 from worker.index.blocks import NO_BATCH, cover, unpack
 from worker.stream.log import Readable, read_to_end

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from crawler_plugin.wire.errors import PageError
-from crawler_plugin.wire.messages import MOST_STATUS, PageMeta
+from crawler_plugin.wire.messages import MOST_STATUS
+from crawler_plugin.wire.page_headers import PageMeta
 from crawler_plugin.wire.topics import PAGES
 from worker.stream.log import Readable, Record, read_to_end
 from worker.stream.partition.fingerprint_pool import BAD_HEADERS, BAD_URL, NO_BODY, UNREADABLE, identity, page_of

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from crawler_plugin.wire.errors import CheckFailed, Unavailable, UnreadableRecord
-from crawler_plugin.wire.messages import PARDON_HEADER, Headers, PageMeta
 from crawler_plugin.wire.outcomes import JobMark, Verdict
+from crawler_plugin.wire.page_headers import PARDON_HEADER, Headers, PageMeta
 from crawler_plugin.wire.topics import JOBS, PAGES
 from crawler_plugin.wire.urls import canonical_url
 from worker.operations.repair import Place

@@ -51,18 +51,9 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from crawler_plugin.wire.errors import Refused, UnreadableRecord
-from crawler_plugin.wire.messages import (
-    Batch,
-    Block,
-    Forget,
-    ForgetCondition,
-    Forgotten,
-    Headers,
-    decode,
-    decode_claims,
-    encode,
-    forgotten_of,
-)
+from crawler_plugin.wire.forgetting import Forget, ForgetCondition, Forgotten
+from crawler_plugin.wire.messages import Batch, Block, decode, decode_claims, encode, forgotten_of
+from crawler_plugin.wire.page_headers import Headers
 from crawler_plugin.wire.topics import FINGERPRINTS, INDEX, PAGES
 from worker.index.blocks import NO_BATCH, Header, cover, pack
 from worker.index.entries import Entries

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, Final, NamedTuple, Protocol, runtime_checkable
 import msgspec
 
 from crawler_plugin.wire.errors import PageError, Stop
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from worker.pool.frames import DETAIL_CHARACTERS, LENGTH, OUTCOME, PAGE, Complaint, FrameKind, Hindrance, pack
 from worker.pool.stopwatch import PIPES, Stopwatch
 

@@ -29,7 +29,7 @@ import msgspec
 import numpy as np
 
 from crawler_plugin.wire.errors import PageError, Unavailable
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from worker.pool.child import PageLimits, ParserProcess, SubmittedPage
 from worker.pool.child_main import TaskSpec
 from worker.pool.frames import RESULT_BYTES, Complaint, Frame, FrameKind, Hindrance, Malformed, Spent, read

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Final, Protocol
 
 from crawler_plugin.wire.errors import PageError
-from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.outcomes import Verdict
+from crawler_plugin.wire.page_headers import PageMeta
 from worker.compose.few_pages import parsed
 from worker.config import Settings
 from worker.page.extract import extract, from_text

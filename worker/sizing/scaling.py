@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final
 
 from crawler_plugin.wire.errors import Unavailable
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from worker.broker.server import LocalBroker
 from worker.compose.processes import ModuleProcess, addresses_of, see_that_it_runs, wait_until_ready
 from worker.compose.topology import specs

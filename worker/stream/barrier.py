@@ -18,7 +18,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from crawler_plugin.wire.errors import Refused, UnreadableRecord
-from crawler_plugin.wire.messages import Forget, decode_claims
+from crawler_plugin.wire.forgetting import Forget
+from crawler_plugin.wire.messages import decode_claims
 from crawler_plugin.wire.topics import FINGERPRINTS, PAGES
 from worker.stream.log import Bounds, Readable, Record
 from worker.stream.policy import SUCCESSOR_HEADER, Policy

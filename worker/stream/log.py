@@ -69,7 +69,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Final, NamedTuple, Protocol
 
-from crawler_plugin.wire.messages import Headers
+from crawler_plugin.wire.page_headers import Headers
 
 RECORD_BYTES: Final = 1024
 """What a record takes in memory besides its content, with its claim and its decision."""

@@ -14,7 +14,8 @@ import xxhash
 from numpy.typing import NDArray
 
 from crawler_plugin.wire.errors import Refused, Unavailable, UnreadableRecord
-from crawler_plugin.wire.messages import Answer, Forget, ForgetCondition, decode, decode_claims
+from crawler_plugin.wire.forgetting import Forget, ForgetCondition
+from crawler_plugin.wire.messages import Answer, decode, decode_claims
 from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS
 from worker.index.queries import Queries
 from worker.stream.barrier import Barrier, Ends, end_of, impossible_or_beyond, unreadable

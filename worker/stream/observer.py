@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any, Final, Protocol, TypeVar, cast
 
-from crawler_plugin.wire.messages import Claim, ForgetCondition
+from crawler_plugin.wire.forgetting import ForgetCondition
+from crawler_plugin.wire.messages import Claim
 from crawler_plugin.wire.outcomes import SurvivorFinding
 from worker.stream.log import Record
 from worker.stream.states import PartitionState, ShardState

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from crawler_plugin.wire.errors import Refused, UnreadableRecord
-from crawler_plugin.wire.messages import Headers
+from crawler_plugin.wire.page_headers import Headers
 from worker.fingerprint.scheme import Scheme, in_words
 from worker.fingerprint.scoped import ScopedNear
 from worker.verdict.findings import FindingRules

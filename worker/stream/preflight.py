@@ -8,7 +8,9 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from crawler_plugin.wire.errors import Refused, Unavailable, UnreadableRecord, UsageError
-from crawler_plugin.wire.messages import Batch, Block, Forget, Headers, decode, decode_claims
+from crawler_plugin.wire.forgetting import Forget
+from crawler_plugin.wire.messages import Batch, Block, decode, decode_claims
+from crawler_plugin.wire.page_headers import Headers
 from crawler_plugin.wire.topics import (
     DEAD_LETTERS,
     DEDUPLICATED,

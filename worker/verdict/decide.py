@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawler_plugin.wire.errors import Refused
-from crawler_plugin.wire.messages import MAX_U64, NOT_STORED, Answer, Claim, Hit, Order
+from crawler_plugin.wire.forgetting import MAX_U64
+from crawler_plugin.wire.messages import NOT_STORED, Answer, Claim, Hit, Order
 from worker.fingerprint.near import EXACT_BYTES, EXACT_TEXT
 from worker.fingerprint.scoped import ScopedNear, title_masks
 from worker.fingerprint.sketch import agreement, similarity

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from crawler_plugin.publishing.job_marks import JobMarks
 from crawler_plugin.record import PageRecord
-from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.outcomes import JobMark
+from crawler_plugin.wire.page_headers import PageMeta
 
 
 def page(job: str | None = "7", spider: str | None = "news") -> PageRecord:

@@ -19,7 +19,7 @@ from crawler_plugin.publishing.connection import BLOCK_MS, producer_options
 from crawler_plugin.publishing.outbox import Report
 from crawler_plugin.publishing.publisher import Publisher
 from crawler_plugin.record import PageRecord
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from tests.crawler_plugin.crawling import DEADLINE_S, make_topic, records
 from tests.waiting import wait_for
 from worker.broker.ports import free_port

@@ -23,7 +23,7 @@ from crawler_plugin.spool.records import (
     scan,
 )
 from crawler_plugin.wire.errors import Refused, UnreadableRecord
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 
 
 def page(number: int = 0, value: bytes = b"<p>a page</p>", **meta: object) -> PageRecord:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler_plugin.wire.messages import MAX_U64
+from crawler_plugin.wire.forgetting import MAX_U64
 from tests.fingerprint.definition.sketch import bands_by_definition, sketch_by_definition
 from worker.fingerprint.key import Key
 from worker.fingerprint.sketch import PUBLIC, Numbering, numbering_of

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from crawler_plugin.wire.messages import MAX_U64
+from crawler_plugin.wire.forgetting import MAX_U64
 from tests.index.worlds import TINY, WRAPPING, columns_of, every_engine, first_near, flipped, random
 from worker.fingerprint.near import Ratio
 from worker.index.engine import Engine, TableSizes

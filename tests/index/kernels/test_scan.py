@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from crawler_plugin.wire.messages import MAX_U64
+from crawler_plugin.wire.forgetting import MAX_U64
 from tests.index.worlds import (
     asking,
     clustered,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crawler_plugin.wire.errors import UsageError
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from tests.simulation.memory_log import World
 from tests.simulation.place import TwinPlace
 from worker.results.explain.from_topic import _page, newest_pages

@@ -8,8 +8,8 @@ import pytest
 from kafka import KafkaProducer
 from msgspec.structs import replace
 
-from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.outcomes import JobMark, dead_letter_headers
+from crawler_plugin.wire.page_headers import PageMeta
 from crawler_plugin.wire.topics import DEAD_LETTERS, JOBS, VERDICTS, topic_specs
 from tests.wire.test_outcomes import VERDICT as COPY
 from worker.config import KafkaSettings

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from crawler_plugin.wire.errors import Refused, UnreadableRecord
-from crawler_plugin.wire.messages import Forget, Forgotten, decode_claims, encode
+from crawler_plugin.wire.forgetting import Forget, Forgotten
+from crawler_plugin.wire.messages import decode_claims, encode
 from tests.simulation.mutations.mutation import Mutation, in_place_of, replaced
 from worker.index import blocks, forgetting
 from worker.index.blocks import Piece

@@ -15,7 +15,7 @@ from crawler_plugin.publishing.connection import look_at, producer_options
 from crawler_plugin.wire.errors import Unavailable, UsageError
 from crawler_plugin.wire.kafka_client.connection import Complaints, complaints
 from crawler_plugin.wire.kafka_client.tokens import token_provider
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from tests.cluster.cluster import Cluster
 from tests.cluster.crawl import invented
 from tests.crawler_plugin.crawling import make_topic, records

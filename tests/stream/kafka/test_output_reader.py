@@ -9,8 +9,8 @@ import pytest
 from kafka import KafkaProducer
 
 from crawler_plugin.wire.errors import Unavailable, UnreadableRecord, UsageError
-from crawler_plugin.wire.messages import PageMeta, text_headers
 from crawler_plugin.wire.outcomes import Verdict, dead_letter_headers
+from crawler_plugin.wire.page_headers import PageMeta, text_headers
 from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, VERDICTS, topic_specs
 from tests.cluster.cluster import grow
 from worker.config import KafkaSettings

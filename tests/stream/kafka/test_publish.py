@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from crawler_plugin.wire.errors import Unavailable
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from crawler_plugin.wire.topics import PAGES
 from tests.stream.contract import PARTITIONS
 from tests.stream.kafka.under_test import KafkaUnderTest

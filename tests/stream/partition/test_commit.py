@@ -7,8 +7,9 @@ from typing import Final
 import msgspec
 import pytest
 
-from crawler_plugin.wire.messages import Hit, PageMeta, text_headers
+from crawler_plugin.wire.messages import Hit
 from crawler_plugin.wire.outcomes import Verdict
+from crawler_plugin.wire.page_headers import PageMeta, text_headers
 from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, PAGES, VERDICTS
 from tests.simulation.memory_log import in_memory
 from tests.simulation.schedule import SCHEME

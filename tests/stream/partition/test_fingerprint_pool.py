@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from crawler_plugin.wire.errors import PageError
-from crawler_plugin.wire.messages import NOT_STORED, PARDONED, Claim, Headers, PageMeta
+from crawler_plugin.wire.messages import NOT_STORED, PARDONED, Claim
+from crawler_plugin.wire.page_headers import Headers, PageMeta
 from crawler_plugin.wire.topics import DAY_MS
 from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.stream.log import Record

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from crawler_plugin.wire.messages import PageMeta, text_headers
 from crawler_plugin.wire.outcomes import JobSum, Verdict
+from crawler_plugin.wire.page_headers import PageMeta, text_headers
 from crawler_plugin.wire.topics import DEAD_LETTERS, JOBS, PAGES, VERDICTS
 from tests.simulation.checks import everything
 from tests.stream.script import (

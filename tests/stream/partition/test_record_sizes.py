@@ -6,8 +6,8 @@ import pytest
 from kafka.record.memory_records import MemoryRecordsBuilder
 from msgspec.structs import replace
 
-from crawler_plugin.wire.messages import Headers, PageMeta
 from crawler_plugin.wire.outcomes import Verdict, dead_letter_headers
+from crawler_plugin.wire.page_headers import Headers, PageMeta
 from worker.stream.partition.record_sizes import (
     LEAST_BYTES,
     MAX_DETAIL,

@@ -10,7 +10,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from crawler_plugin.wire.messages import Block, ForgetCondition, Forgotten, forgotten_of
+from crawler_plugin.wire.forgetting import ForgetCondition, Forgotten
+from crawler_plugin.wire.messages import Block, forgotten_of
 from tests.index.logs import SCHEME, DecidedLog, plain_log
 from tests.stream.script import policy
 from worker.index.entries import Entries

@@ -23,7 +23,7 @@ from crawler_plugin.wire.kafka_client.private import (
     make_admin,
     sent_together,
 )
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from tests.crawler_plugin.crawling import make_topic, records
 from tests.waiting import wait_for
 from tests.wire.kafka_client.parts import OF_EVERYBODY, Part, lacking

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from crawler_plugin.wire.errors import UsageError
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from crawler_plugin.wire.urls import canonical_url
 from worker.evaluate.labels.lines import Problems, lines
 

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from worker.evaluate.literature.hashes import hashes_of
 from worker.evaluate.literature.simhash import from_sums, sums
 from worker.evaluate.literature.variant import Variant

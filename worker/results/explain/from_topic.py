@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from crawler_plugin.wire.errors import UnreadableRecord, UsageError
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from crawler_plugin.wire.topics import PAGES, topic_name
 from crawler_plugin.wire.urls import canonical_url
 from worker.compose.topology import cluster

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 import pyarrow as pa
 
 from crawler_plugin.wire.errors import PageError
-from crawler_plugin.wire.messages import SCOPE_HEADER, Headers, PageMeta
+from crawler_plugin.wire.page_headers import SCOPE_HEADER, Headers, PageMeta
 from crawler_plugin.wire.topics import OUTPUT_MARGIN_BYTES
 from worker.compose import parts
 from worker.compose.machine import parsers

@@ -10,7 +10,7 @@ from typing import Any, Final
 from kafka import KafkaConsumer, TopicPartition, errors
 
 from crawler_plugin.wire.errors import Unavailable
-from crawler_plugin.wire.messages import Headers
+from crawler_plugin.wire.page_headers import Headers
 from crawler_plugin.wire.topics import (
     ANSWERS,
     FINGERPRINTS,

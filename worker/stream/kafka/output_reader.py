@@ -10,8 +10,8 @@ from typing import Any, Final, Self, TypeAlias
 from kafka import KafkaConsumer, TopicPartition
 
 from crawler_plugin.wire.errors import Unavailable, UnreadableRecord
-from crawler_plugin.wire.messages import PageMeta, text_headers
 from crawler_plugin.wire.outcomes import SUM, JobMark, JobSum, Verdict
+from crawler_plugin.wire.page_headers import PageMeta, text_headers
 from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, JOBS, PAGES, VERDICTS, topic_name
 from worker.stream.kafka.connection import Options, reaching
 from worker.stream.kafka.errors import speaking

@@ -12,8 +12,8 @@ from kafka.admin import MemberToRemove
 from kafka.structs import OffsetAndMetadata
 
 from crawler_plugin.wire.errors import Refused, Unavailable
-from crawler_plugin.wire.messages import Headers, text_headers
 from crawler_plugin.wire.outcomes import Verdict
+from crawler_plugin.wire.page_headers import Headers, text_headers
 from crawler_plugin.wire.topics import DEAD_LETTERS, OUTPUT_MARGIN_BYTES, PAGES, VERDICTS, group_names, topic_name
 from worker.stream.kafka.connection import Options, reaching
 from worker.stream.kafka.errors import speaking, while_away

@@ -21,7 +21,7 @@ from kafka.record.default_records import DefaultRecordBatchBuilder
 from kafka.structs import OffsetAndMetadata
 
 from crawler_plugin.wire.kafka_client.private import cut_off
-from crawler_plugin.wire.messages import Headers
+from crawler_plugin.wire.page_headers import Headers
 from crawler_plugin.wire.topics import PAGES, topic_name
 from worker.stream.kafka.compression import packing
 from worker.stream.kafka.connection import Options

@@ -7,7 +7,7 @@ from typing import Final
 
 from kafka import KafkaProducer
 
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.page_headers import PageMeta
 from crawler_plugin.wire.topics import PAGES, topic_name
 from crawler_plugin.wire.urls import canonical_url, without_userinfo
 from worker.stream.kafka.connection import Options, reaching

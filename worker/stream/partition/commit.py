@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from crawler_plugin.wire.errors import UnreadableRecord
-from crawler_plugin.wire.messages import PARDON_HEADER, SCOPE_HEADER, STORE_HEADER, PageMeta
 from crawler_plugin.wire.outcomes import NO_PAGE_HEADER, Verdict, dead_letter_headers
+from crawler_plugin.wire.page_headers import PARDON_HEADER, SCOPE_HEADER, STORE_HEADER, PageMeta
 from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, VERDICTS
 from crawler_plugin.wire.urls import canonical_url, without_userinfo
 from worker.stream.log import Committed, Log, Output, Record, Sent, Ticket

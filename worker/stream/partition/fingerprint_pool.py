@@ -9,16 +9,8 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
 from crawler_plugin.wire.errors import PageError, UnreadableRecord
-from crawler_plugin.wire.messages import (
-    MOST_STATUS,
-    NOT_STORED,
-    PARDON_HEADER,
-    PARDONED,
-    STORE_HEADER,
-    Claim,
-    Headers,
-    PageMeta,
-)
+from crawler_plugin.wire.messages import MOST_STATUS, NOT_STORED, PARDONED, Claim
+from crawler_plugin.wire.page_headers import PARDON_HEADER, STORE_HEADER, Headers, PageMeta
 from crawler_plugin.wire.urls import canonical_url
 from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.pool.process_pool import PoolUsage

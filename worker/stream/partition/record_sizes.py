@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from crawler_plugin.wire.messages import Headers, PageMeta
 from crawler_plugin.wire.outcomes import NO_PAGE_HEADER, Verdict, dead_letter_headers
+from crawler_plugin.wire.page_headers import Headers, PageMeta
 from worker.stream.policy import MAX_URL_BYTES
 
 MAX_DETAIL: Final = 300

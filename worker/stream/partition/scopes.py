@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from crawler_plugin.wire.messages import SCOPE_HEADER, Headers
+from crawler_plugin.wire.page_headers import SCOPE_HEADER, Headers
 from worker.fingerprint.hashing import hash_bytes
 from worker.sites import host_of, site_of
 

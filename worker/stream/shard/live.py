@@ -11,7 +11,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler_plugin.wire.messages import NOT_KNOWN, SAME_TEXT, Answer, Block, ForgetCondition, Forgotten, Order
+from crawler_plugin.wire.forgetting import ForgetCondition, Forgotten
+from crawler_plugin.wire.messages import NOT_KNOWN, SAME_TEXT, Answer, Block, Order
 from worker.index.blocks import Header, pack
 from worker.index.entries import OPTIONAL, Entries, Survivor
 from worker.index.forgetting import in_force, one_more, without
