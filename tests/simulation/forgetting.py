@@ -9,7 +9,8 @@ from crawler_plugin.wire.forgetting import Forget, ForgetCondition
 from crawler_plugin.wire.messages import encode
 from crawler_plugin.wire.topics import FINGERPRINTS, INDEX
 from tests.simulation.mishaps import OTHER, crash
-from tests.simulation.schedule import SMALL, Scale, Schedule
+from tests.simulation.scale import SMALL, Scale
+from tests.simulation.schedule import Schedule
 
 
 class Forgetful(Schedule):

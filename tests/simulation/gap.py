@@ -17,7 +17,8 @@ from tests.simulation.checks import check_rebuilt, live_entries, recorded
 from tests.simulation.memory_log import World
 from tests.simulation.mishaps import surviving
 from tests.simulation.place import BrokeOff, TwinPlace, committed
-from tests.simulation.schedule import SMALL, Schedule
+from tests.simulation.scale import SMALL
+from tests.simulation.schedule import Schedule
 from worker.index.blocks import NO_BATCH
 from worker.index.entries import Survivor
 from worker.operations import repair

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from crawler_plugin.wire.topics import PAGES
 from tests.simulation.mishaps import crash
 from tests.simulation.mutations.mutation import replaced
-from tests.simulation.schedule import SMALL, Scale, Schedule
+from tests.simulation.scale import SMALL, Scale
+from tests.simulation.schedule import Schedule
 from worker.stream.shard import restore
 
 MOST = 3

@@ -20,7 +20,8 @@ from tests.simulation.checks import check, check_claims, check_written, everythi
 from tests.simulation.memory_log import MemoryLog
 from tests.simulation.mutations.mutation import replaced
 from tests.simulation.place import BrokeOff, TwinPlace
-from tests.simulation.schedule import SMALL, Scale, Schedule
+from tests.simulation.scale import SMALL, Scale
+from tests.simulation.schedule import Schedule
 from tests.simulation.succession import NEW, OLD, SCHEME_OF_NEW, told
 from worker.index.blocks import unpack
 from worker.operations import copy_index

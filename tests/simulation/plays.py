@@ -12,15 +12,8 @@ from tests.simulation.forgetting import Forgetful
 from tests.simulation.gap import Gap
 from tests.simulation.growth import Growing
 from tests.simulation.handover import Handover
-from tests.simulation.schedule import (
-    ACCURATE,
-    HOLDERS,
-    REAL,
-    SMALL,
-    TITLED,
-    Scale,
-    Schedule,
-)
+from tests.simulation.scale import ACCURATE, HOLDERS, REAL, SMALL, TITLED, Scale
+from tests.simulation.schedule import Schedule
 from tests.simulation.succession import Succession
 
 FLAGGED: Final = replace(ACCURATE, flagged=True)

@@ -21,7 +21,8 @@ from tests.simulation.memory_log import MemoryLog
 from tests.simulation.mishaps import forge
 from tests.simulation.mutations.mutation import replaced
 from tests.simulation.place import BrokeOff, TwinPlace
-from tests.simulation.schedule import SMALL, Scale, Schedule
+from tests.simulation.scale import SMALL, Scale
+from tests.simulation.schedule import Schedule
 from worker.index.blocks import unpack
 from worker.index.entries import Survivor
 from worker.operations import copy_index, switch

@@ -26,7 +26,8 @@ from tests.simulation.mutations.mutation import replaced
 from tests.simulation.mutations.table import all_mutations, first_seeds
 from tests.simulation.options import SCHEDULES
 from tests.simulation.plays import FLAGGED
-from tests.simulation.schedule import ACCURATE, HOLDERS, SMALL, TITLED, Schedule
+from tests.simulation.scale import ACCURATE, HOLDERS, SMALL, TITLED
+from tests.simulation.schedule import Schedule
 from tests.simulation.succession import Succession
 from tools.simulation import main, violation
 from worker.fingerprint.near import AccurateNear
