@@ -14,9 +14,9 @@ from crawler_plugin.components.capture import BackPressureMiddleware, CaptureMid
 from crawler_plugin.components.component import PlacesComponents
 from crawler_plugin.components.feedback import FeedbackMiddleware
 from crawler_plugin.components.pipeline import Pipeline
+from crawler_plugin.config.settings import PluginSettings, is_enabled
 from crawler_plugin.refusal import EarlyRefusal
 from crawler_plugin.running import looking_command, only_looks, spare_loaded_modules
-from crawler_plugin.settings import PluginSettings, is_enabled
 from crawler_plugin.wire.errors import UsageError
 
 PIPELINE_ORDER: Final = 300

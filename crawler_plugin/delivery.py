@@ -13,12 +13,12 @@ from scrapy.http import Response
 from scrapy.utils.job import job_dir
 
 from crawler_plugin import stats
+from crawler_plugin.config.settings import PluginSettings
 from crawler_plugin.crawl_log import CrawlLog
 from crawler_plugin.feedback.learning import Learning
 from crawler_plugin.metrics import server
 from crawler_plugin.metrics.declared import CrawlGauges, CrawlNumbers
 from crawler_plugin.record import Origin, PageRecord, cut_to
-from crawler_plugin.settings import PluginSettings
 from crawler_plugin.signals import page_judged
 from crawler_plugin.spider_scope import scope_of_crawl
 from crawler_plugin.waiting_items import NOT_CAPTURED, UNJUDGED, ComingVerdict, DedupVerdict, FoundItems

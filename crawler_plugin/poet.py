@@ -18,8 +18,8 @@ from scrapy.http import Response
 from scrapy_poet.page_input_providers import PageObjectInputProvider
 
 from crawler_plugin.components.capture import CaptureMiddleware
+from crawler_plugin.config.settings import PluginSettings
 from crawler_plugin.refusal import said_alone
-from crawler_plugin.settings import PluginSettings
 from crawler_plugin.waiting_items import DedupVerdict
 from crawler_plugin.wire.errors import UsageError
 

@@ -16,8 +16,8 @@ from typing import Final
 
 from scrapy import Spider
 
+from crawler_plugin.config.kinds import YES_OR_NO
 from crawler_plugin.crawl_log import CrawlLog
-from crawler_plugin.kinds import YES_OR_NO
 from crawler_plugin.wire.errors import Refused, UsageError
 from crawler_plugin.wire.files import replaced
 

@@ -18,9 +18,9 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 
-from crawler_plugin.catalogue import SETTINGS
 from crawler_plugin.components.feedback import KEEP_KEY
-from crawler_plugin.kinds import OUR_FIELDS
+from crawler_plugin.config.catalogue import SETTINGS
+from crawler_plugin.config.kinds import OUR_FIELDS
 from crawler_plugin.metrics.declared import SPIDER_METRICS
 from crawler_plugin.spider_scope import RESET
 from crawler_plugin.stats import FINISH_REASONS

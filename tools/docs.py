@@ -16,7 +16,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Final
 
-from crawler_plugin.catalogue import SETTINGS
+from crawler_plugin.config.catalogue import SETTINGS
 from crawler_plugin.metrics.declared import SPIDER_METRICS
 from crawler_plugin.stats import STATS
 from crawler_plugin.wire.topics import topic_specs

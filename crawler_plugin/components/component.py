@@ -9,12 +9,12 @@ from weakref import WeakValueDictionary
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
+from crawler_plugin.config.settings import PluginSettings, is_enabled
 from crawler_plugin.delivery import Delivery
 from crawler_plugin.judging.local import LocalDelivery
 from crawler_plugin.publishing.delivery import KafkaDelivery
 from crawler_plugin.refusal import said_alone
 from crawler_plugin.running import only_looks, spare_loaded_modules
-from crawler_plugin.settings import PluginSettings, is_enabled
 from crawler_plugin.wire.errors import UsageError
 
 _deliveries: Final[WeakValueDictionary[int, Delivery]] = WeakValueDictionary()

@@ -15,6 +15,7 @@ from scrapy.crawler import Crawler
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
+from crawler_plugin.config.settings import PluginSettings
 from crawler_plugin.delivery import Delivery
 from crawler_plugin.judging.judge_process import JudgeProcess
 from crawler_plugin.judging.judging_log import JudgingLog
@@ -22,7 +23,6 @@ from crawler_plugin.publishing.budget import PAGE_COST
 from crawler_plugin.record import PageRecord
 from crawler_plugin.refusal import closed_at_once
 from crawler_plugin.running import Call, event_loop, outcome
-from crawler_plugin.settings import PluginSettings
 from crawler_plugin.waiting_items import TOLD, ComingVerdict
 from crawler_plugin.wire.errors import Stop
 from crawler_plugin.wire.judge_pipe import PageJudged

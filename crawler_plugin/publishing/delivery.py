@@ -32,6 +32,7 @@ from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 from crawler_plugin import stats
+from crawler_plugin.config.settings import PluginSettings
 from crawler_plugin.delivery import Delivery
 from crawler_plugin.metrics.declared import CrawlGauges
 from crawler_plugin.publishing.connection import producer_options
@@ -43,7 +44,6 @@ from crawler_plugin.publishing.publishing_log import PublishingLog
 from crawler_plugin.record import PageRecord
 from crawler_plugin.refusal import closed_at_once, fail
 from crawler_plugin.running import Call, event_loop
-from crawler_plugin.settings import PluginSettings
 from crawler_plugin.signals import is_heard
 from crawler_plugin.spool.file import Spool
 from crawler_plugin.spool.numbered import Opened, open_numbered

@@ -14,12 +14,12 @@ from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 
 from crawler_plugin import stats
+from crawler_plugin.config.settings import PluginSettings
 from crawler_plugin.crawl_log import CrawlLog
 from crawler_plugin.publishing.budget import Budget
 from crawler_plugin.publishing.publishing_log import PublishingLog
 from crawler_plugin.record import PageRecord
 from crawler_plugin.running import is_closing
-from crawler_plugin.settings import PluginSettings
 from crawler_plugin.spool.file import Appended
 from crawler_plugin.spool.spool_log import say_stored
 from crawler_plugin.spool.storage import Storage

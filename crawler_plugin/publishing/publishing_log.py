@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from crawler_plugin import stats
+from crawler_plugin.config.settings import PluginSettings
 from crawler_plugin.crawl_log import CrawlLog
 from crawler_plugin.publishing.outbox import Report
 from crawler_plugin.record import PageRecord
-from crawler_plugin.settings import PluginSettings
 from crawler_plugin.spool.file import Appended, Spool
 from crawler_plugin.spool.spool_log import how_sent
 from crawler_plugin.wire.outcomes import JobMark

@@ -22,11 +22,11 @@ from typing import Final, NamedTuple, NoReturn
 from scrapy.settings import Settings
 from scrapy.utils.project import get_project_settings
 
-from crawler_plugin.catalogue import PREFIX
+from crawler_plugin.config.catalogue import PREFIX
+from crawler_plugin.config.settings import PluginSettings
 from crawler_plugin.publishing.connection import producer_options
 from crawler_plugin.publishing.outbox import Report
 from crawler_plugin.publishing.publisher import Publisher
-from crawler_plugin.settings import PluginSettings
 from crawler_plugin.spool.file import Spool, named
 from crawler_plugin.spool.records import Destination
 from crawler_plugin.wire.errors import CheckFailed, Stop, Unavailable, UsageError

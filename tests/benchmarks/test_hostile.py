@@ -25,7 +25,7 @@ def test_each_kind_is_measured_and_written(
 
 def test_patterns_of_worker_and_plugin_are_found() -> None:
     names = {name for name, _ in hostile.patterns()}
-    assert {"crawler_plugin.wire.url_templates._UUID", "crawler_plugin.kinds._SERVER"} <= names
+    assert {"crawler_plugin.wire.url_templates._UUID", "crawler_plugin.config.kinds._SERVER"} <= names
 
 
 def test_a_square_is_told_from_a_line() -> None:

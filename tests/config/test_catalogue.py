@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from crawler_plugin.catalogue import SETTINGS
+from crawler_plugin.config.catalogue import SETTINGS
 from tests.config.giving import loaded, written
 from worker.config import Settings
 from worker.config.catalogue import PLUGIN_NAMES, Entry, catalogue, sections

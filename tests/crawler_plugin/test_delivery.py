@@ -6,9 +6,9 @@ import pytest
 from scrapy.settings import Settings
 
 from crawler_plugin import stats
+from crawler_plugin.config.settings import PluginSettings
 from crawler_plugin.publishing.delivery import KafkaDelivery
 from crawler_plugin.record import Origin
-from crawler_plugin.settings import PluginSettings
 from tests.crawler_plugin.logged import Logged
 
 LIMIT = 5_000

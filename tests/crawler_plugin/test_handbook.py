@@ -13,8 +13,8 @@ import pytest
 from scrapy.settings import Settings
 
 from crawler_plugin import Addon, FeedbackMiddleware
+from crawler_plugin.config.settings import PluginSettings
 from crawler_plugin.feedback.decision import FeedbackPolicy
-from crawler_plugin.settings import PluginSettings
 from tests.crawler_plugin.crawling import ROOT, make_topic, published, serve
 from tests.crawler_plugin.judging.test_local import CONFIG, items, settings_of, site_of_copies
 from tests.crawler_plugin.odd_site import odd_site

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import strategies as st
 
 from crawler_plugin import PageBody
-from crawler_plugin.kinds import OUR_FIELDS
+from crawler_plugin.config.kinds import OUR_FIELDS
 from crawler_plugin.record import Origin, PageRecord, Unusable, cut_to
 from crawler_plugin.wire.page_headers import PARDON_HEADER, STORE_HEADER, PageMeta
 

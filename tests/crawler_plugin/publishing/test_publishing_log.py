@@ -9,9 +9,9 @@ import pytest
 from scrapy.settings import Settings
 
 from crawler_plugin import stats
+from crawler_plugin.config.settings import PluginSettings
 from crawler_plugin.publishing.outbox import Notice, Report
 from crawler_plugin.publishing.publishing_log import NAMED_PAGES, PublishingLog
-from crawler_plugin.settings import PluginSettings
 from crawler_plugin.spool.file import Appended, Spool
 from tests.crawler_plugin.logged import Logged
 from tests.crawler_plugin.spool.test_records import page

@@ -15,11 +15,11 @@ from typing import Any, Final, Literal, TypeAlias
 
 from scrapy.settings import BaseSettings
 
-from crawler_plugin.catalogue import PREFIX, SETTINGS
+from crawler_plugin.config.catalogue import PREFIX, SETTINGS
+from crawler_plugin.config.kinds import SettingKind, WrongValue, whole_number
+from crawler_plugin.config.wanted import Wanted
 from crawler_plugin.feedback.decision import FeedbackPolicy
-from crawler_plugin.kinds import SettingKind, WrongValue, whole_number
 from crawler_plugin.metrics.server import ListenAddress
-from crawler_plugin.wanted import Wanted
 from crawler_plugin.wire.errors import UsageError
 from crawler_plugin.wire.kafka_client.connection import require_crc32c
 from crawler_plugin.wire.topics import DEAD_LETTERS, DEFAULT_PREFIX, JOBS, PAGES, VERDICTS, topic_name

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from crawler_plugin.kinds import (
+from crawler_plugin.config.kinds import (
     ADDRESS,
     COMPRESSION,
     CONNECTION,

@@ -8,10 +8,10 @@ from dataclasses import fields
 import pytest
 from scrapy.settings import Settings
 
-from crawler_plugin import settings as module
-from crawler_plugin.catalogue import PREFIX, SETTINGS
-from crawler_plugin.kinds import OUR_FIELDS
-from crawler_plugin.settings import PluginSettings
+from crawler_plugin.config import settings as module
+from crawler_plugin.config.catalogue import PREFIX, SETTINGS
+from crawler_plugin.config.kinds import OUR_FIELDS
+from crawler_plugin.config.settings import PluginSettings
 from crawler_plugin.wire.errors import UsageError
 
 READ_BEFORE_ALL_OTHERS = {"DEDUP_ENABLED"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from crawler_plugin.catalogue import SETTINGS
-from crawler_plugin.wanted import Wanted, media_types, status_ranges
+from crawler_plugin.config.catalogue import SETTINGS
+from crawler_plugin.config.wanted import Wanted, media_types, status_ranges
 from crawler_plugin.wire.errors import UsageError
 from worker.page.extract import extract
 

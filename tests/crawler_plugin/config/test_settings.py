@@ -13,10 +13,10 @@ from typing import Any, Final
 import pytest
 from scrapy.settings import Settings
 
-from crawler_plugin.catalogue import PREFIX, SETTINGS
+from crawler_plugin.config.catalogue import PREFIX, SETTINGS
+from crawler_plugin.config.settings import PluginSettings, is_enabled
+from crawler_plugin.config.wanted import Wanted
 from crawler_plugin.feedback.decision import FeedbackPolicy
-from crawler_plugin.settings import PluginSettings, is_enabled
-from crawler_plugin.wanted import Wanted
 from crawler_plugin.wire.errors import UsageError
 from crawler_plugin.wire.kafka_client import options
 from crawler_plugin.wire.kafka_client.token_sources import OAUTH_OPTIONS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawler_plugin.kinds import SHARE, YES_OR_NO, SettingKind, choice, name, seconds, whole_number
+from crawler_plugin.config.kinds import SHARE, YES_OR_NO, SettingKind, choice, name, seconds, whole_number
 
 
 @pytest.mark.parametrize(

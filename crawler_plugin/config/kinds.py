@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from crawler_plugin.config.wanted import media_types, status_ranges
 from crawler_plugin.metrics.server import LOCAL, ListenAddress
-from crawler_plugin.wanted import media_types, status_ranges
 from crawler_plugin.wire.errors import UsageError
 from crawler_plugin.wire.kafka_client.options import codec_is_installed, option_problems, producer_connection
 
