@@ -11,7 +11,7 @@ import mmap
 import os
 import struct
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -86,14 +86,18 @@ class Texts:
         """
         if not len(numbers):
             return pa.array([], pa.string())
-        ends = np.frombuffer(_mapped(self._ends, self._count * _END.size), "<u8")
+        mapped_ends = _mapped(self._ends, self._count * _END.size)
+        _ask_for(mapped_ends, (np.maximum(numbers, 1) - 1) * _END.size)
+        ends = np.frombuffer(mapped_ends, "<u8")
         begin, end = np.where(numbers > 0, ends[numbers - 1], 0), ends[numbers]
         if not ((begin <= end) & (end <= self._bytes)).all():
             raise Refused(f"{self._path}.ends is damaged: put back a copy of it and of {self._path}")
         # Each second one is a text; what lies between them is never looked at. Arrow wants the last to end last.
+        mapped_texts = _mapped(self._texts, self._bytes)
+        _ask_for(mapped_texts, begin)
         order = np.argsort(numbers)
         spans = np.stack([begin[order], end[order]], axis=1).astype(np.int64)
-        buffers = [None, pa.py_buffer(spans.tobytes()), pa.py_buffer(_mapped(self._texts, self._bytes))]
+        buffers = [None, pa.py_buffer(spans.tobytes()), pa.py_buffer(mapped_texts)]
         between = pa.Array.from_buffers(pa.large_string(), 2 * len(numbers) - 1, buffers)
         texts = between.take(pa.array(2 * np.argsort(order))).cast(pa.string())
         return pc.if_else(pc.equal(texts, ""), None, texts)
@@ -120,3 +124,10 @@ def _mapped(file: int, length: int) -> bytes | mmap.mmap:
     mapped = mmap.mmap(file, length, prot=mmap.PROT_READ)
     mapped.madvise(mmap.MADV_RANDOM)
     return mapped
+
+
+def _ask_for(mapped: bytes | mmap.mmap, places: NDArray[np.integer[Any]]) -> None:
+    """Have the disk read what lies at these bytes, all at once: who takes them one by one waits for it once a page."""
+    if isinstance(mapped, mmap.mmap):
+        for page in np.unique(places // mmap.PAGESIZE).tolist():
+            mapped.madvise(mmap.MADV_WILLNEED, page * mmap.PAGESIZE, mmap.PAGESIZE)
