@@ -31,6 +31,7 @@ BENCHMARKS: Final = {
     "worst-pages": "what a page costs at most, of pages that are made to cost",
     "chains": "what chains of near pairs would throw away that is near to no page that is kept",
     "hostile": "what pages, URLs and strings can cost at most, at three sizes",
+    "serve": "verdicts over HTTP, beside judge_all on the same pages",
     "scan": "verdicts on files, beside the workers on Kafka and other packages",
     "restore": "rebuild the index from a real topic, and from snapshots",
 }

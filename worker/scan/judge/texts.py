@@ -84,8 +84,8 @@ class Texts:
         Raises:
             Refused: the files do not fit each other.
         """
-        if not len(numbers):
-            return pa.array([], pa.string())
+        if not len(numbers) or not self._bytes:
+            return pa.nulls(len(numbers), pa.string())
         mapped_ends = _mapped(self._ends, self._count * _END.size)
         _ask_for(mapped_ends, (np.maximum(numbers, 1) - 1) * _END.size)
         ends = np.frombuffer(mapped_ends, "<u8")
