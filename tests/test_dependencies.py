@@ -18,6 +18,7 @@ from tests.test_imports import ROOT, imports
 from worker import DISTRIBUTION
 
 PLUGIN: Final = "crawl-dedup-scrapy"
+WORKFLOWS: Final = ROOT / ".github" / "workflows"
 OURS: Final = {"worker", "crawler_plugin"}
 PROJECTS: Final = {
     name: tomllib.loads((ROOT / folder / "pyproject.toml").read_text())
@@ -128,11 +129,18 @@ def test_extras_of_the_same_name_bring_the_same() -> None:
     assert f"{PLUGIN}[compression] @ {{root:uri}}/crawler_plugin" in project["dependencies"], "workers read any codec"
 
 
-def test_what_contributors_are_told_to_release_is_what_ci_builds() -> None:
+def test_actions_are_pinned_by_what_cannot_be_moved() -> None:
+    used = [use for file in WORKFLOWS.glob("*.yml") for use in re.findall(r"uses: (.+)", file.read_text())]
+    assert used
+    assert [use for use in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", use)] == []
+
+
+@pytest.mark.parametrize("name", ["ci.yml", "release.yml"])
+def test_what_contributors_are_told_to_release_is_what_is_built(name: str) -> None:
     told = (ROOT / "CONTRIBUTING.md").read_text().partition("## How to release")[2].partition("```sh")[2]
     lines = [line.strip() for line in told.partition("```")[0].strip().splitlines()]
     assert len(lines) == 3
-    workflow = [line.strip() for line in (ROOT / ".github" / "workflows" / "ci.yml").read_text().splitlines()]
+    workflow = [line.strip() for line in (WORKFLOWS / name).read_text().splitlines()]
     place = workflow.index(lines[0])
     assert workflow[place : place + 3] == lines
     released = re.sub(r" @ \{root:uri\}/crawler_plugin", "==1.2.3", (ROOT / "pyproject.toml").read_text())

@@ -1,0 +1,71 @@
+# What one does here, most of it; `just` alone lists it, CONTRIBUTING.md says when. All of it runs in .venv-test.
+
+python := ".venv-test/bin/python"
+bin := ".venv-test/bin"
+
+_list:
+    @just --list --unsorted
+
+# make .venv-test, with everything that tests need
+setup:
+    python3 -m venv .venv-test
+    {{bin}}/pip install -q -e '.[test]'
+    {{bin}}/pip install -q --no-deps -e ./crawler_plugin
+
+# every check that CI makes
+all *arguments:
+    {{python}} -m tests {{arguments}}
+
+# tests that need no Kafka, Prometheus, Redis or chromium; the last line says how many were left out
+test *arguments:
+    {{python}} -m pytest -n 3 --dist loadfile -m 'not (cluster or prometheus or redis or browser or long)' {{arguments}}
+
+# the tests that each take half a minute or more
+long *arguments:
+    {{python}} -m pytest -n 3 --dist loadfile -m long {{arguments}}
+
+# lint and format, types, import rules
+lint:
+    {{bin}}/ruff check --fix .
+    {{bin}}/ruff format .
+    {{python}} -m mypy
+    {{bin}}/lint-imports --no-logo
+
+# config.yaml, tables of the handbook, dashboards and rules, from what they are generated of
+generate:
+    {{python}} -m tools.docs --write
+    {{python}} -m tools.deploy.grafana --write
+    {{python}} -m tools.deploy.prometheus_operator --write
+
+# the handbook, at http://127.0.0.1:8000
+docs:
+    {{bin}}/mkdocs serve
+
+# schedules against the protocol: just simulate --schedules 20000
+simulate *arguments:
+    {{python}} -m tools.simulation {{arguments}}
+
+# random faults of real workers and a real broker: just nemesis --minutes 20
+nemesis *arguments:
+    {{python}} -m tools.cluster.nemesis {{arguments}}
+
+# quality against its floors, on the sets that DEDUP_TEST_DATA names
+quality *arguments:
+    {{python}} -m tools.quality {{arguments}}
+
+# the two distributions as they are published, in dist/, from a copy of the last commit
+build:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    copy=$(mktemp -d)
+    trap 'rm -rf "$copy"' EXIT
+    git archive HEAD | tar -x -C "$copy"
+    out=$PWD/dist
+    cd "$copy"
+    version=$(sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
+    sed -i "s| @ {root:uri}/crawler_plugin|==$version|" pyproject.toml
+    python3 -m venv build-env
+    build-env/bin/pip install -q build twine
+    build-env/bin/python -m build --outdir "$out" crawler_plugin
+    build-env/bin/python -m build --outdir "$out" .
+    build-env/bin/python -m twine check --strict "$out"/*
