@@ -44,6 +44,7 @@ class Texts:
         self._path: Final = texts
         self._texts: Final = os.open(texts, os.O_RDWR | os.O_CREAT, OWNER_ONLY)
         self._ends: Final = os.open(ends, os.O_RDWR | os.O_CREAT, OWNER_ONLY)
+        self._mapped: Final = _MappedFile(self._texts), _MappedFile(self._ends)
         known = min(pages, os.fstat(self._ends).st_size // _END.size)
         last = os.pread(self._ends, _END.size, (known - 1) * _END.size) if known else bytes(_END.size)
         (self._bytes,) = _END.unpack(last)
@@ -86,18 +87,15 @@ class Texts:
         """
         if not len(numbers) or not self._bytes:
             return pa.nulls(len(numbers), pa.string())
-        mapped_ends = _mapped(self._ends, self._count * _END.size)
-        _ask_for(mapped_ends, (np.maximum(numbers, 1) - 1) * _END.size)
-        ends = np.frombuffer(mapped_ends, "<u8")
+        texts_file, ends_file = self._mapped
+        ends = np.frombuffer(ends_file.up_to(self._count * _END.size, (np.maximum(numbers, 1) - 1) * _END.size), "<u8")
         begin, end = np.where(numbers > 0, ends[numbers - 1], 0), ends[numbers]
         if not ((begin <= end) & (end <= self._bytes)).all():
             raise Refused(f"{self._path}.ends is damaged: put back a copy of it and of {self._path}")
         # Each second one is a text; what lies between them is never looked at. Arrow wants the last to end last.
-        mapped_texts = _mapped(self._texts, self._bytes)
-        _ask_for(mapped_texts, begin)
         order = np.argsort(numbers)
         spans = np.stack([begin[order], end[order]], axis=1).astype(np.int64)
-        buffers = [None, pa.py_buffer(spans.tobytes()), pa.py_buffer(mapped_texts)]
+        buffers = [None, pa.py_buffer(spans.tobytes()), pa.py_buffer(texts_file.up_to(self._bytes, begin))]
         between = pa.Array.from_buffers(pa.large_string(), 2 * len(numbers) - 1, buffers)
         texts = between.take(pa.array(2 * np.argsort(order))).cast(pa.string())
         return pc.if_else(pc.equal(texts, ""), None, texts)
@@ -113,21 +111,37 @@ class Texts:
         os.close(self._ends)
 
 
-def _mapped(file: int, length: int) -> bytes | mmap.mmap:
-    """The first so many bytes of a file, read as they are asked for.
+class _MappedFile:
+    """A file that grows, in memory as it is asked for.
 
     What is asked for lies anywhere: to read on from there, megabytes at a time on some disks, would drive what is
     wanted out of memory once the file is larger than what is free.
     """
-    if not length:
-        return b""
-    mapped = mmap.mmap(file, length, prot=mmap.PROT_READ)
-    mapped.madvise(mmap.MADV_RANDOM)
-    return mapped
 
+    def __init__(self, file: int) -> None:
+        self._file: Final = file
+        self._map: mmap.mmap | None = None
 
-def _ask_for(mapped: bytes | mmap.mmap, places: NDArray[np.integer[Any]]) -> None:
-    """Have the disk read what lies at these bytes, all at once: who takes them one by one waits for it once a page."""
-    if isinstance(mapped, mmap.mmap):
+    def up_to(self, length: int, places: NDArray[np.integer[Any]]) -> mmap.mmap:
+        """The first ``length`` bytes, which is all of the file, of which those at ``places`` are wanted.
+
+        The disk reads these all at once: who took them one by one would wait for it once a page. No part of what was
+        returned before may be held any more.
+        """
+        if self._map is None or len(self._map) != length:
+            self._map = self._of(length)
         for page in np.unique(places // mmap.PAGESIZE).tolist():
-            mapped.madvise(mmap.MADV_WILLNEED, page * mmap.PAGESIZE, mmap.PAGESIZE)
+            self._map.madvise(mmap.MADV_WILLNEED, page * mmap.PAGESIZE, mmap.PAGESIZE)
+        return self._map
+
+    def _of(self, length: int) -> mmap.mmap:
+        if self._map is not None:
+            try:
+                self._map.resize(length)  # what was read stays
+            except (SystemError, BufferError):  # this system cannot, or a part is still held
+                pass
+            else:
+                return self._map
+        mapped = mmap.mmap(self._file, length)  # never written to, but a read-only one cannot grow
+        mapped.madvise(mmap.MADV_RANDOM)
+        return mapped
