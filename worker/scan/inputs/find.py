@@ -22,6 +22,7 @@ from worker.scan.inputs.opening import (
     printable,
     stored,
 )
+from worker.scan.inputs.readers import read_by_others
 from worker.scan.inputs.records import Archive
 from worker.scan.inputs.tables.csv_rows import CsvRows
 from worker.scan.inputs.tables.jsonl import JsonArray, JsonlFile
@@ -145,6 +146,8 @@ def opened_as(file: StoredFile, fields: Fields, most_bytes: int) -> Archive | Fi
     compression = None
     try:
         kind, compression = kind_of(file, (fields.url, fields.body, fields.text, fields.id), fields.file_encoding)
+        if kind != "damaged" and (read := read_by_others(file, compression, most_bytes)):
+            return read
         match kind:
             case "warc":
                 return WarcFile(file, compression, most_bytes, WARC)
