@@ -120,7 +120,7 @@ def _write(out: Path, ceilings: Sequence[Ceiling]) -> None:
         out,
         title="How many pages a second the order takes",
         how=(
-            "`python -m benchmarks ceiling`: what a claim costs every worker was measured, with "
+            "`python -m benchmarks ceiling`: the cost of a claim to every worker was measured, with "
             f"{first.cost.entries:,} entries a shard, {first.cost.claims_a_batch} claims a batch, three of ten near "
             f"to a survivor. The {first.page_us:.0f} µs that a page costs its owner were measured before. "
             "All else is reckoned from these two: where one core of each worker is full, parsers not counted; batches "

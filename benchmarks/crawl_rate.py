@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         fast = alternate(folder, arguments.pages, arguments.runs, kinds)
     sections = (
         ("The plugin", table(fast)),
-        ("The plugin, beside a crawl that spares the collector itself", table(fast | {"without": fast["sparing"]})),
+        ("The plugin, and a crawl that spares the collector itself", table(fast | {"without": fast["sparing"]})),
         (f"Waiting, at {PACED:.0f} pages a second", table(slow)),
         (f"Callbacks that wait, at {PACED:.0f} pages a second", table(slow | {"with": slow["called"]})),
         ("Callbacks that wait, as fast as it can", table(judged)),
@@ -102,8 +102,8 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
             "runs of all kinds in turn, each a process of its own. The rate is Scrapy's, from opening the spider "
             "until Kafka has confirmed the last page. Broker, site and worker are on the same cores. In the first two "
             "tables the crawl goes as fast as it can, with `DEDUP_CAPTURE`, and no worker runs. The plugin has "
-            "Python's garbage collector pass over what is loaded before the first crawl; the second table shows what "
-            "it costs a crawl that calls `gc.freeze()` itself. In the third the crawl goes at "
+            "Python's garbage collector pass over everything loaded before the first crawl; the second table shows "
+            "what it costs a crawl that calls `gc.freeze()` itself. In the third the crawl goes at "
             f"{PACED:.0f} pages a second, where items wait (`DEDUP_AWAIT={PATIENCE_S}`, `DEDUP_DROP`) or do not; in "
             "the last two callbacks do (`DEDUP_AWAIT_RESPONSES`), first so, then as fast as they can, with a worker at "
             f"work in both kinds of runs. {late} items and callbacks passed without their verdict.",

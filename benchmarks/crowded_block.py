@@ -92,7 +92,7 @@ def _write(
         out,
         title="Look-ups in a crowded block",
         how=f"`python -m benchmarks crowded-block`, {rounds} rounds, medians: CPU time of one thread, all in one "
-        "process in turn. Part of the entries share their lowest 16 bits, and so does all that is looked up.",
+        "process in turn. Part of the entries share their lowest 16 bits, and so do all codes that are looked up.",
         versions=versions,
         absent=absent,
         sections=[*sections, titled],

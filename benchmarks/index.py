@@ -282,9 +282,9 @@ def _write(out: Path, measured: Sequence[IndexSpeed], absent: list[str]) -> None
     plot = report.plot(out.with_suffix(".svg"), lines, x="entries", y="look-ups a second and core, in batches of 1000")
     report.write(
         out,
-        title="The index beside its peers",
+        title="The index and its peers",
         how="`python -m benchmarks index`, medians of the rounds, in each of which all are asked in turn "
-        f"{TURNS} times: CPU time of one thread, all in one process; half of what is looked up is near to an entry. "
+        f"{TURNS} times: CPU time of one thread, all in one process; half of the codes looked up are near to an entry. "
         "B an entry is resident memory. Here an entry also keeps order, source, time, text hash and URL hash; for the "
         "peers it is the code and a number. “Longest” is the longest of all calls that add 1024 entries.",
         versions=versions,

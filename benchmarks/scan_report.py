@@ -13,11 +13,11 @@ from benchmarks.scan_peers import CONTENDERS
 _FULL: Final = {"html": 17_688, "texts": 60_000, "peers": 100_000, "large": 1_000_000, "judge": 1_000_000}
 """Sizes from which on a figure counts."""
 _HOW: Final = """Written by `python -m benchmarks scan --docs FOLDER --out docs/benchmarks/scan.md`; the figures are
-in `scan.json` beside it, and parts that are measured one by one are put together there. What scans write goes to a disk
-of the same machine, and everything that a command does counts, its start, its reading and its writing included, where
-nothing else is said. *A core* means a CPU second of all processes together. Memory is that of all processes at the
-moment of the most: what they share counts once, and what can be read again from a file not at all. On a machine that
-other programs use look at CPU seconds and ratios; times by the clock and the slowest of a hundred are then too long."""
+in `scan.json` next to it, which puts together parts that are measured one by one. Scans write to a disk of the same
+machine. Everything that a command does counts, its start, its reading and its writing included, unless stated
+otherwise. *A core* means a CPU second of all processes together. Memory is the peak of all processes together: shared
+memory counts once, and memory that can be read again from a file not at all. On a machine that other programs use look
+at CPU seconds and ratios; times by the clock and the slowest of a hundred are then too long."""
 
 
 def write(out: Path, rows: Sequence[dict[str, Any]], versions: Sequence[str]) -> None:
@@ -116,8 +116,8 @@ def _peers(rows: Sequence[dict[str, Any]]) -> str:
         "Texts of 1 to 3 kB, half of them Chinese, made from the labelled ones by a fixed seed: pasted together out of "
         "cuttings of eight words (sixteen characters) from random places. Each fifth is a copy of an earlier one, in "
         "which a share of the words was edited: runs of one to eight were left out, replaced or put in. The columns "
-        "with a share say how many of the copies with so much edited were found; *false* counts texts that were thrown "
-        "away and are no copy of a text that stayed. Real texts of one site have more in common than these.\n\n"
+        "with a share say how many of the copies with that share edited were found; *false* counts texts that were "
+        "thrown away and are no copy of a text that stayed. Real texts of one site have more in common than these.\n\n"
         f"{settings}.\n\n" + report.table(columns, lines)
     )
 
@@ -164,14 +164,14 @@ def _judge(rows: Sequence[dict[str, Any]]) -> str:
     )
     return (
         "In one process and one thread, by the clock and by the CPU time of the thread, with a state on disk whose "
-        "survivors are random as above. What is written to the disk now and then is in it.\n\n" + table
+        "survivors are random as above. Occasional writes to the disk are included.\n\n" + table
     )
 
 
 _SECTIONS: Final[dict[str, tuple[str, Callable[[Sequence[dict[str, Any]]], str]]]] = {
     "html": ("HTML pages", _html),
     "texts": ("Texts", _texts),
-    "peers": ("Beside other packages", _peers),
+    "peers": ("Compared with other packages", _peers),
     "large": ("New texts against many old ones", _large),
     "judge": ("Page by page", _judge),
 }
