@@ -1,1 +1,1 @@
-"""What measures this project beside its peers, and its parts one by one; no part of the product."""
+"""Benchmarks that compare this project with its peers, and measure its parts one by one; no part of the product."""

@@ -1,8 +1,9 @@
 """``python -m benchmarks ceiling``: how many pages a second any number of workers can order.
 
-Every worker pays for its own share of the pages, and for every claim of all workers. The second cost is measured here,
-with as many shards as there are workers, and eight at least, which they share; the first is measured by ``python -m
-worker bench pipeline`` and given. The ceiling is reckoned from both: where each worker's one core is full.
+Every worker pays for its own share of the pages, and for every claim of all workers. This benchmark
+measures the second cost, with as many shards as there are workers, and eight at least, which they share. ``python -m
+worker bench pipeline`` measures the first one, which is an argument here. The ceiling is reckoned from both: where each
+worker's one core is full.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _DECODE, _ASK, _ANSWERS, _DECIDE = range(4)
 
 @dataclass(frozen=True)
 class Ceiling:
-    """Of so many workers; ``page_us`` is what a page costs the worker that owns it, in microseconds of its core."""
+    """The ceiling of ``workers``; ``page_us`` is the cost of a page to its owner, in microseconds of its core."""
 
     workers: int
     page_us: float
@@ -36,19 +37,19 @@ class Ceiling:
 
     @property
     def claim_us(self) -> float:
-        """What every claim of all workers costs each of them."""
+        """The cost of a claim of any worker to each of them."""
         steps = list(self.cost.microseconds.values())
         shards_each = math.ceil(self.cost.shards / self.workers)
         return steps[_DECODE] + shards_each * steps[_ASK] + steps[_ANSWERS] + steps[_DECIDE]
 
     @property
     def pages_a_second(self) -> float:
-        """Of all workers together, where their cores are full."""
+        """Pages a second of all workers together, where their cores are full."""
         return 1e6 / (self.page_us / self.workers + self.claim_us)
 
     @property
     def bytes_a_second(self) -> float:
-        """That each worker reads of both logs then."""
+        """Bytes a second that each worker then reads from both logs."""
         return self.pages_a_second * (self.cost.bytes_a_claim + self.cost.answer_bytes_a_claim)
 
     @property
@@ -58,7 +59,7 @@ class Ceiling:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """How many workers, and what a page costs."""
+    """Add the arguments: how many workers, and the cost of a page."""
     parser.add_argument(
         "--page-us", type=float, required=True, metavar="MICROSECONDS", help="of the owner's core, a page"
     )
@@ -90,7 +91,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 
 
 def table(ceilings: Sequence[Ceiling]) -> str:
-    """A row a number of workers, as Markdown."""
+    """A Markdown table with a row for each number of workers."""
     columns = ("workers", "shards", "µs a claim", "pages/s", "wait, s", "bytes a claim", "of answers",
                "MB/s each reads", "MB/s all read")  # fmt: skip
     rows = [

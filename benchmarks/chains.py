@@ -1,4 +1,4 @@
-"""What chains of near pairs would throw away: pages that are near to no page that is kept."""
+"""Pages that chains of near pairs would throw away although they are near to no page that is kept."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 class Chains(NamedTuple):
-    """Of pages in an order: how many there are, how many verdicts would throw away, how many a union of all near pairs,
-    and how many of the latter are near to no page that is then kept."""
+    """Counts over pages in an order: all pages, pages that verdicts would throw away, pages that a union of all near
+    pairs would throw away, and how many of the latter are near to no page that the union keeps."""
 
     pages: int
     duplicates: int
@@ -31,10 +31,10 @@ class Chains(NamedTuple):
 
 
 def chains(earlier: Sequence[Sequence[int]]) -> Chains:
-    """Of each page the places of the earlier ones that are near to it.
+    """Count from the places of the earlier near pages of each page.
 
     A verdict compares a page with survivors alone. A union (union-find, as connected components are often made) joins
-    whatever is near, and keeps the first page of what hangs together.
+    all pages that are near, and keeps the first page of each component.
     """
     survivors: set[int] = set()
     above = list(range(len(earlier)))
@@ -52,13 +52,13 @@ def chains(earlier: Sequence[Sequence[int]]) -> Chains:
             low, high = sorted((top(page), top(other)))
             above[high] = low
     thrown = [page for page in range(len(earlier)) if top(page) != page]
-    # The kept page is the first of what hangs together, so it is near to a later one as an earlier page.
+    # The kept page is the first of its component, so it is near to a later one as an earlier page.
     lost = sum(top(page) not in earlier[page] for page in thrown)
     return Chains(len(earlier), len(earlier) - len(survivors), len(thrown), lost)
 
 
 def measure(documents: Sequence[Document], field: Field, settings: Settings) -> Chains:
-    """The pages in the order of their file, by these settings; what cannot be read is left out."""
+    """The pages in the order of their file, by these settings; pages that cannot be read are left out."""
     fingerprinter = Fingerprinter(recipe(settings))
     found: list[Fingerprinted] = []
     for document in documents:

@@ -1,10 +1,10 @@
-"""``python -m benchmarks claim-cost``: what a claim costs every worker, however many there are.
+"""``python -m benchmarks claim-cost``: the cost of a claim to every worker, however many there are.
 
-The one partition that orders all claims is read by all workers: each decodes every batch, asks its shards, reads the
-answers of all shards and decides. This is measured with batches as full as they get, on one core, without the broker,
-as a worker of one shard that owns none of the pages. By the settings in force; their predicate says whether there are
-sketches. Beside it stands what the one worker takes that claims the page: to tell by its title whether its text is a
-template's, for an announced text and for a doubted one.
+All workers read the one partition that orders all claims: each decodes every batch, asks its shards, reads the
+answers of all shards and decides. The benchmark measures this with batches as full as they get, on one core, without
+the broker, as a worker of one shard that owns none of the pages. It uses the settings in force; their predicate says
+whether there are sketches. It also measures the additional time of the worker that claims the page, which tells by the
+page's title whether its text is a template's, for an announced text and for a doubted one.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from worker.verdict.titles_of_texts import TitlesOfTexts
 HITS: Final = 0.3
 """Share of the claims that are near to a stored survivor."""
 DOUBTED_EACH: Final = 5
-"""One in so many claims has a text that its title does not announce."""
+"""One claim in this many has a text that its title does not announce."""
 DOUBTS: Final = {"announced": ANNOUNCED, "doubted": DOUBTED}
 STEPS: Final = ("decode the batch", "ask one shard", "read all answers", "decide and store")
 
@@ -54,8 +54,8 @@ STEPS: Final = ("decode the batch", "ask one shard", "read all answers", "decide
 class ClaimCost:
     """Microseconds of CPU time a claim, by step, in the median of all batches.
 
-    Bytes a claim are those of the last batch and of all shards' answers to it, without what Kafka adds to a record.
-    ``marking`` are those that its claimer takes besides, by the claim's doubt.
+    Bytes a claim are those of the last batch and of all shards' answers to it, without Kafka's additions to a record.
+    ``marking`` are the additional microseconds of the claimer, by the claim's doubt.
     """
 
     entries: int
@@ -68,12 +68,12 @@ class ClaimCost:
 
     @property
     def claims_a_second(self) -> float:
-        """What one core of every worker keeps up with."""
+        """Claims a second that one core of every worker keeps up with."""
         return 1e6 / sum(self.microseconds.values())
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """How large the shard is, and among how many."""
+    """Add the arguments: how large the shard is, and among how many."""
     parser.add_argument("--entries", type=int, default=1_000_000, metavar="N", help="in the shard (default: 1,000,000)")
     parser.add_argument("--shards", type=int, default=100, help="that answer each batch (default: 100)")
     parser.add_argument("--batches", type=int, default=30, help="to measure (default: 30)")
@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 
 
 def measure(rules: Policy, entries: int, batches: int) -> ClaimCost:
-    """Three of ten claims are near to a survivor of some shard; the own one holds its share of them."""
+    """Measure with three of ten claims near to a survivor of some shard; the own one holds its share of them."""
     count = rules.claims_a_batch
     chance = np.random.default_rng(1)
     codes = index_codes.uniform(entries, count * batches)
@@ -132,7 +132,7 @@ def measure(rules: Policy, entries: int, batches: int) -> ClaimCost:
 
 
 def _marking(titles: TitlesOfTexts, rows: Sequence[Claim], doubt: int) -> float:
-    """Microseconds for each of these claims if all were so."""
+    """Microseconds of marking for each of these claims, if all were announced or all doubted."""
     claims = Claims.of([claim.doubted(doubt) for claim in rows])
     begun = time.process_time()
     titles.mark(claims)
@@ -141,7 +141,7 @@ def _marking(titles: TitlesOfTexts, rows: Sequence[Claim], doubt: int) -> float:
 
 
 def line_of(measured: ClaimCost) -> str:
-    """For people."""
+    """The result as a line for people."""
     steps = ", ".join(f"{name} {took:.2f}" for name, took in measured.microseconds.items())
     marking = ", ".join(f"{name} {took:.2f}" for name, took in measured.marking.items())
     return (
@@ -153,7 +153,7 @@ def line_of(measured: ClaimCost) -> str:
 
 
 def filled(codes: U64, rules: Policy, chance: np.random.Generator) -> Shard:
-    """A shard of these fingerprints, with random sketches where the predicate wants some."""
+    """A shard of these fingerprints, with random sketches where the predicate uses sketches."""
     shard = Shard.by(rules.near, by_url=rules.track_changes)
     for number, start in enumerate(range(0, len(codes), PORTION)):
         entries = as_entries(codes[start : start + PORTION], number)
@@ -165,7 +165,7 @@ def filled(codes: U64, rules: Policy, chance: np.random.Generator) -> Shard:
 
 
 def _sketches(count: int, chance: np.random.Generator) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Those of as many unrelated texts, of slots."""
+    """Random sketches and bands of ``count`` unrelated texts, a row each."""
     sketches = chance.integers(0, 256, (count, SKETCH_BYTES), np.uint8)
     sketches[:, -1] &= 0x3F
     return sketches, chance.integers(0, 256, (count, BANDS_BYTES), np.uint8)
@@ -204,7 +204,7 @@ def _claims(rules: Policy, offset: int, codes: U64, chance: np.random.Generator)
 
 
 def _answer(rules: Policy, offset: int, shard: int, homes: NDArray[np.int64]) -> Answer:
-    """That of a shard which holds what these claims are near to."""
+    """The answer of a shard that holds the survivors that these claims are near to."""
     places = np.flatnonzero(homes == shard)
     count = len(places)
     return Answer(

@@ -1,5 +1,5 @@
-"""What the plugin costs a crawl: its rate with the plugin beside that without, and with items, and callbacks, that wait
-beside those that do not. Pages of 20 kB from a site on the same machine, runs of both kinds in turn.
+"""The cost of the plugin to a crawl: the rate with the plugin and without it, and with items, and callbacks, that wait
+and that do not. Pages of 20 kB from a site on the same machine, runs of both kinds in turn.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ VERSIONS: Final = ("scrapy", "twisted", "kafka-python", "crc32c")
 
 
 class Rate(NamedTuple):
-    """Of one crawl."""
+    """The rate of one crawl."""
 
     pages_a_second: float
     cpu_us: float
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     """Measure and print.
 
     Raises:
-        UsageError: a number that is none of pages or runs.
+        UsageError: a number that cannot be a number of pages or runs.
     """
     for name in ("pages", "paced_pages", "runs"):
         if getattr(arguments, name) < 1:
@@ -115,7 +115,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 
 
 def alternate(folder: Path, pages: int, runs: int, kinds: Mapping[str, Mapping[str, Any]]) -> dict[str, list[Rate]]:
-    """Crawls of all kinds, one after the other, so many times; a run that comes first is the last one the next time."""
+    """Crawls of all kinds in turn, ``runs`` times; the kind that comes first in one turn comes last in the next."""
     found: dict[str, list[Rate]] = {name: [] for name in kinds}
     names = list(kinds)
     with ModuleProcess("site", "benchmarks.crawled_site", [str(pages)], folder) as site:
@@ -136,10 +136,10 @@ def crawl(folder: Path, start: str, settings: Mapping[str, Any]) -> Rate:
 
 
 def _said(process: ModuleProcess, start: str) -> str:
-    """The rest of the line that begins so.
+    """The rest of the line that begins with this word.
 
     Raises:
-        Unavailable: the process has ended without it, or takes too long.
+        Unavailable: the process has ended without such a line, or takes too long.
     """
     deadline = time.monotonic() + MOST_S
     while (said := process.find(start)) is None:
@@ -150,7 +150,7 @@ def _said(process: ModuleProcess, start: str) -> str:
 
 
 def table(measured: Mapping[str, list[Rate]]) -> str:
-    """A row a pair of runs and one of the medians, as Markdown."""
+    """A Markdown table with a row for each pair of runs and one for the medians."""
     pairs = list(zip(measured["without"], measured["with"], strict=True))
     rows = [_row(str(number), *pair) for number, pair in enumerate(pairs, start=1)]
     middle = [

@@ -17,7 +17,7 @@ from scrapy.crawler import CrawlerProcess
 from scrapy.http import Response, TextResponse
 
 SPARES: Final = "SPARES_COLLECTOR"
-"""Among the settings: whether the garbage collector passes over what is loaded, as the plugin has it do."""
+"""The setting that has the garbage collector pass over everything loaded, as the plugin does."""
 
 
 class RateSpider(scrapy.Spider):
@@ -32,7 +32,7 @@ class RateSpider(scrapy.Spider):
 
 
 def main(start: str, settings: str) -> None:
-    """Crawl, and print what it took."""
+    """Crawl, and print the rate and the CPU time."""
     told = json.loads(settings)
     if told.pop(SPARES, False):
         gc.freeze()

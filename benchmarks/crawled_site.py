@@ -1,4 +1,4 @@
-"""A site of pages of about 20 kB that are near to no other, served by a process of its own.
+"""A site of pages of about 20 kB, none near to another, served by a process of its own.
 
 ``python -m benchmarks.crawled_site PAGES`` prints the port and serves until it is ended.
 """
@@ -19,7 +19,7 @@ _LETTERS: Final = "abcdefghijklmnoprstuvw"
 
 
 def page(number: int, count: int, sentences: list[str]) -> bytes:
-    """The page of this number, with links to two others, so that a crawl finds all from the first."""
+    """The page of this number, with links to two others, so that a crawl finds all pages from the first."""
     chance = random.Random(number)
     text = "".join(f"<p>{sentence}</p>" for sentence in chance.choices(sentences, k=SENTENCES))
     links = [*range(min(NAVIGATION, count)), *(n for n in (2 * number + 1, 2 * number + 2) if n < count)]

@@ -1,7 +1,8 @@
 """``python -m benchmarks crowded-block``: look-ups where many entries, a tenth or a quarter, share a block of 16 bits.
 
-Codes of real pages are not uniform: templates and short texts crowd into few blocks. What is looked up here lies in the
-crowd, all of it: the worst that a page can meet. And one text under as many titles as there are entries (``one_text``).
+Codes of real pages are not uniform: templates and short texts crowd into few blocks. All codes
+that are looked up here lie in the crowd: the worst case for a page. And one text under as many titles as there are
+entries (``one_text``).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ ENTRIES: Final = 1_000_000
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """How many entries, against whom, and where the results go."""
+    """Add the arguments: how many entries, which contenders, and where the results go."""
     parser.add_argument("--entries", type=int, default=ENTRIES, metavar="N", help=f"entries (default: {ENTRIES:,})")
     index.add_common_options(parser)
 

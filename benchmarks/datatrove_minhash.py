@@ -1,4 +1,5 @@
-"""MinHash as datatrove does it, with its defaults; run by a Python that has datatrove, which nothing here needs.
+"""MinHash as datatrove does it, with its defaults; run by a Python that has datatrove, which
+this project does not need.
 
 ``python datatrove_minhash.py TEXTS OUT``: the numbers (``id``) of the texts that are thrown away go to
 ``OUT/thrown-away.jsonl``. Its tasks take files, so the texts are cut into as many as there are cores.

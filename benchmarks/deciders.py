@@ -1,9 +1,10 @@
 """``python -m benchmarks deciders``: how long claims wait where as many workers decide as send, in one process.
 
 More workers than this machine has cores cannot be timed on it. So the log is in memory, and time is reckoned: a batch
-takes one hop to the deciders, which is given; then what the slowest of them takes to look it up; then a hop back; then
-what the slowest takes to read all answers and to decide. What each of them takes is measured, in CPU time, one after
-the other. Claims come at random moments of the reckoned time; a worker has one batch in flight, as in ``senders``.
+takes one hop to the deciders, which is an argument; then the time in which the slowest of them looks it up; then a hop
+back; then the time in which the slowest reads all answers and decides. The benchmark measures the time of each of them
+in CPU time, one after the other. Claims come at random moments of the reckoned time; a worker has one batch in flight,
+as in ``senders``.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ from worker.stream.policy import Policy, ReplayPoint
 from worker.stream.shard.live import LiveShard, Standing
 
 HOP_MS: Final = 1.2
-"""From one worker's append to another's reading of it, by default: half of what two hops took over a real broker that
-had nothing else to do."""
+"""Seconds from one worker's append until another worker reads it, by default: half of the time of two hops over a real
+broker that had nothing else to do."""
 ENTRIES: Final = 10_000
-"""In each shard at the beginning."""
+"""Entries in each shard at the beginning."""
 EMPTY: Final = Record(0, 0, None, b"", (), 0)
 
 
@@ -62,18 +63,18 @@ class ListReader(Reader):
         return self.place
 
     def read(self, wait: float = 0.0) -> Sequence[Record]:
-        """All that has come since; waits for nothing."""
+        """All records that have come since the last call; it does not wait."""
         new = self.records[self.place :]
         self.place = len(self.records)
         return new
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
 
 @dataclass(eq=False)
 class ListLog(Readable):
-    """Both logs as lists. What the shards hold at the beginning came in batches that nobody reads again."""
+    """Both logs as lists. The first entries of the shards came in batches that no worker reads again."""
 
     topics: dict[str, list[Record]] = field(default_factory=lambda: {FINGERPRINTS: [EMPTY] * ENTRIES, ANSWERS: []})
 
@@ -82,15 +83,15 @@ class ListLog(Readable):
         return ListReader(self.topics[topic], offset)
 
     def bounds(self, topic: str, partition: int) -> Bounds:
-        """Everything is kept."""
+        """The first and the next offset: the log keeps everything."""
         return Bounds(0, len(self.topics[topic]))
 
     def has_partition(self, topic: str, partition: int) -> bool:
-        """As many as are asked for."""
+        """True for each partition."""
         return True
 
     def append(self, topic: str, value: bytes) -> Ticket:
-        """At once."""
+        """Append at once."""
         records = self.topics[topic]
         records.append(Record(0, len(records), None, value, (), 0))
         return Landed()
@@ -98,7 +99,7 @@ class ListLog(Readable):
 
 @dataclass(eq=False)
 class Decider:
-    """One worker's side of the order, with one shard; each step returns what it took, in seconds of CPU time."""
+    """One worker's side of the order, with one shard; each step returns its CPU time in seconds."""
 
     follower: Follower
     shard: LiveShard
@@ -108,7 +109,7 @@ class Decider:
         self.follower.join(self.shard)
 
     def answer(self) -> float:
-        """Take in what was claimed, and answer the first undecided batch."""
+        """Take in the new claims, and answer the first undecided batch."""
         begun = time.process_time()
         self.follower.read()
         self.append(ANSWERS, encode(self.shard.answer(self.follower.pending[0])))
@@ -123,7 +124,7 @@ class Decider:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """How many workers, how many pages a second, how many batches."""
+    """Add the arguments: how many workers, pages a second and batches."""
     parser.add_argument("--workers", default="1,3,10,100", metavar="N,N,…", help="(default: %(default)s)")
     parser.add_argument("--pages-a-second", type=float, default=500.0, help="of all workers (default: 500)")
     parser.add_argument("--batches", type=int, default=400, help="to measure each (default: 400)")
@@ -154,7 +155,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 
 
 def measure(rules: Policy, pages_a_second: float, batches: int, hop: float) -> Waits:
-    """As many workers as shards, ``hop`` seconds apart; the first quarter of the batches does not count."""
+    """Measure as many workers as shards, ``hop`` seconds apart; the first quarter of the batches does not count."""
     count = rules.shards
     chance = np.random.default_rng(count)
     log = ListLog()
@@ -188,7 +189,7 @@ def measure(rules: Policy, pages_a_second: float, batches: int, hop: float) -> W
 
 
 def decider(log: ListLog, rules: Policy, number: int, chance: np.random.Generator) -> Decider:
-    """One whose shard has its memory: the first entries of a shard take longer than all later ones."""
+    """A decider whose shard has its memory already: the first entries of a shard take longer than all later ones."""
     shard = filled(chance.integers(0, 1 << 64, ENTRIES, np.uint64), rules, chance)
     return Decider(_follower(log, rules), LiveShard(number, rules, shard, Standing()), log.append)
 

@@ -1,4 +1,4 @@
-"""What each rule of the built-in extractor does to labelled pages: how many it helps, and how many it hurts."""
+"""The effect of each rule of the built-in extractor on labelled pages: how many it helps, and how many it hurts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ verdicts.
 
 @dataclass
 class Effect:
-    """What one rule does, over pages: of whether it helps or hurts, and the sum of differences in F1."""
+    """The effect of one rule over pages: how many it helps and hurts, and the sum of differences in F1."""
 
     helped: int = 0
     hurt: int = 0
@@ -57,7 +57,7 @@ def word_f1(found: str, truth: str) -> float:
 
 
 def measure(pages: Iterable[tuple[str, str, str]]) -> tuple[dict[Rule, Effect], list[float], set[str]]:
-    """Of (site, markup, main content): the effect of each rule, F1 of each page with all rules, and the sites."""
+    """From (site, markup, main content): the effect of each rule, F1 of each page with all rules, and the sites."""
     effects = {rule: Effect() for rule in RULES if rule.number != UNSEEN}
     with_all, sites = [], set()
     for site, markup, truth in pages:

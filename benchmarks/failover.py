@@ -3,9 +3,8 @@ fourth comes.
 
 A broker is started for it, and its index topic filled. Three workers share pages and shards, with one holder a shard
 and with two; pages keep coming. Each worker in turn is killed (kill -9), stopped (SIGSTOP) and taken away for good
-(SIGUSR1); in the end a fourth one comes. What counts is the longest time in which a reader of committed records got no
-verdict on the pages of a worker that lived, the worst of them: with nothing the matter it is a commit
-(``commit.seconds``).
+(SIGUSR1); in the end a fourth one comes. The figure is the longest time in which a reader of committed records got no
+verdict on the pages of a worker that lived, the worst of them: without a fault it is a commit (``commit.seconds``).
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ class Standstill:
     longest: float
 
     def line(self) -> str:
-        """For people."""
+        """The result as a line for people."""
         return (
             f"{self.replicas} holders a shard, {self.entries / MILLION:g}M survivors, {self.what}: verdicts on pages "
             f"of the living stood still for {self.longest:.1f} s at most ({self.before:.1f} s before)"
@@ -74,7 +73,7 @@ class Standstill:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """How many survivors, and how much is tried."""
+    """Add the arguments: how many survivors, and how many faults."""
     parser.add_argument("--entries", type=int, default=MILLION, metavar="N", help=f"survivors (default: {MILLION:,})")
     parser.add_argument("--replicas", type=int, choices=(1, 2), help="holders a shard (default: both, in turn)")
     parser.add_argument("--turns", type=int, default=WORKERS, help="do each to so many of the workers (default: all)")
@@ -91,10 +90,10 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 
 
 def measure(replicas: int, entries: int, turns: int, seconds: float) -> Iterator[Standstill]:
-    """All faults with so many holders a shard, on a broker of their own.
+    """Measure all faults with this many holders a shard, on a broker of its own.
 
     Raises:
-        Unavailable: a worker ended that should not, or does not become ready.
+        Unavailable: a worker ended that should go on, or does not become ready.
     """
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -128,7 +127,7 @@ def measure(replicas: int, entries: int, turns: int, seconds: float) -> Iterator
 
 
 class _Crew:
-    """Workers, a crawl that goes on, and a reader of what is committed."""
+    """Workers, a crawl that goes on, and a reader of committed records."""
 
     def __init__(self, settings: Settings, overrides: list[str], entries: int, folder: Path) -> None:
         self.workers: dict[str, ModuleProcess] = {}
@@ -153,7 +152,7 @@ class _Crew:
         self.workers.pop(name).stop()
 
     def close(self) -> None:
-        """End all workers, those that are stopped, too."""
+        """End all workers, including stopped ones."""
         for worker in self.workers.values():
             with suppress(ProcessLookupError):
                 os.kill(worker.pid, signal.SIGCONT)
@@ -161,7 +160,7 @@ class _Crew:
         self._admin.close()
 
     def wait_until_ready(self) -> None:
-        """Until each worker has pages, shards, and nothing to restore."""
+        """Wait until each worker has pages, shards, and nothing to restore."""
         deadline = time.monotonic() + READY_SECONDS
         while not (self._all_are_ready() and self._is_shared_out()):
             for worker in self.workers.values():
@@ -187,7 +186,7 @@ class _Crew:
         )
 
     def _owned(self, group: int) -> dict[str, list[int]]:
-        """Partitions by worker, of the group on pages (0) or on shards (1)."""
+        """Partitions by worker, in the group on pages (0) or on shards (1)."""
         name = group_names(self._settings.kafka.group, self._settings.topics.generation)[group]
         return {
             member["group_instance_id"].rpartition("-")[0]: [
@@ -199,12 +198,12 @@ class _Crew:
         }
 
     def partitions_of(self, names: Collection[str]) -> dict[str, frozenset[int]]:
-        """Of pages, by worker."""
+        """Partitions of pages, by worker."""
         return {name: frozenset(numbers) for name, numbers in self._owned(0).items() if name in names}
 
     @contextmanager
     def crawled(self) -> Iterator[None]:
-        """Pages are published, and their verdicts read, while the block runs."""
+        """Publish pages, and read their verdicts, while the block runs."""
         options, prefix = self._options, self._settings.topics.prefix
         pages = random_pages(self._over, PAGES_A_SECOND)
         threads = [
@@ -233,7 +232,7 @@ class _Crew:
     def standstill(
         self, what: str, strike: Callable[[], None], living: dict[str, frozenset[int]], seconds: float
     ) -> Standstill:
-        """Let it happen, and see what readers get of each worker's pages before and for so long afterwards."""
+        """Let the fault happen, and note when readers get verdicts of each worker's pages, before and afterwards."""
         begun = time.monotonic()
         time.sleep(BEFORE_SECONDS)
         at = time.monotonic()
@@ -251,7 +250,7 @@ class _Crew:
 
 
 def longest_gap(times: list[float], begin: float, end: float) -> float:
-    """The longest time between two of these, of which one at least lies between ``begin`` and ``end``; seconds."""
+    """The longest time in seconds between two of these moments, at least one of them between ``begin`` and ``end``."""
     last = max((moment for moment in times if moment <= begin), default=begin)
     longest = 0.0
     for moment in (*(moment for moment in times if begin < moment <= end), end):
@@ -261,7 +260,7 @@ def longest_gap(times: list[float], begin: float, end: float) -> float:
 
 @contextmanager
 def _crew(bootstrap: str, replicas: int, entries: int, folder: Path) -> Iterator[_Crew]:
-    """No worker yet, and topics with so many survivors."""
+    """A crew without workers yet, with topics of this many survivors."""
     overrides = [f"kafka.bootstrap_servers={bootstrap}", f"index.replicas={replicas}"]
     settings = load_settings(config=None, overrides=overrides, environ={})
     create_topics(client_options(settings.kafka), specs(settings), 1)

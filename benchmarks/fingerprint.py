@@ -1,8 +1,8 @@
-"""``python -m benchmarks fingerprint``: text to fingerprint, beside what pip installs for the same.
+"""``python -m benchmarks fingerprint``: text to fingerprint, compared with packages from PyPI for the same purpose.
 
 All contenders take the same texts of 3 to 5 kB in turn, in one process and one thread; a round is one pass over them,
-and the median of the rounds counts. CPU time, since other programs may run here. Where there are pages with HTML, what
-finds their main content is measured in the same way.
+and the median of the rounds counts. CPU time, since other programs may run here. Where there are pages with HTML, the
+extractors of their main content are measured in the same way.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Task = Callable[[str], object]
 
 @dataclass(frozen=True)
 class Peer:
-    """Another package's way from a text to what it compares texts by."""
+    """Another package's way from a text to the value by which it compares texts."""
 
     name: str
     package: str
@@ -58,10 +58,10 @@ class Peer:
 
 @dataclass(frozen=True)
 class FingerprintSpeed:
-    """Median of the rounds. ``times_ours`` is what one text takes, over what it takes here.
+    """Median of the rounds. ``times_ours`` is the time of one text, divided by its time here.
 
-    ``language`` is ``html`` where the main content of pages was looked for. Of the texts, ``left_out`` made the
-    contender raise and were not given to it.
+    ``language`` is ``html`` where extractors of main content were measured. ``left_out`` texts made the contender
+    raise, so it did not get them.
     """
 
     language: str
@@ -135,7 +135,7 @@ _MEASURED: Final = (*(peer.package for peer in PEERS), "resiliparse")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Which texts, how often."""
+    """Add the arguments: which texts, how often."""
     parser.add_argument("--docs", type=Path, required=True, help="folder with docs.jsonl.xz (text, lang a line)")
     parser.add_argument("--runs", type=int, default=RUNS, metavar="N", help=f"rounds (default: {RUNS})")
     parser.add_argument("--out", type=Path, metavar="FILE", help="also write the tables to FILE, as Markdown")
@@ -178,7 +178,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 
 
 def extractors() -> dict[str, Task]:
-    """What finds the main content of a page given as UTF-8, ours first; those of them that are installed."""
+    """The installed extractors of main content from a page in UTF-8, ours first."""
     named = {name: made for name, made in EXTRACTORS.items() if name == BUILT_IN or importlib.util.find_spec(name)}
     return {"this, main content" if name == BUILT_IN else name: _extracting(made) for name, made in named.items()}
 
@@ -250,7 +250,7 @@ def texts_of(folder: Path) -> dict[str, list[str]]:
 
 
 def measure(texts: dict[str, list[str]], contenders: dict[str, Task], rounds: int) -> Iterator[FingerprintSpeed]:
-    """Every contender on the texts of every language; the first contender is the one that others are set against."""
+    """Measure every contender on the texts of every language; the others are compared with the first contender."""
     for language, portion in texts.items():
         taken: dict[str, list[float]] = {name: [] for name in contenders}
         given = {name: _taken_by(task, portion) for name, task in contenders.items()}
@@ -264,7 +264,7 @@ def measure(texts: dict[str, list[str]], contenders: dict[str, Task], rounds: in
 
 
 def line_of(measured: FingerprintSpeed) -> str:
-    """For people."""
+    """The result as a line for people."""
     return (
         f"{measured.language}  {measured.contender:<34} {measured.texts_a_second:>9,.0f} texts/s "
         f"{measured.microseconds:>9,.1f} µs  {measured.times_ours:>6.2f}"
@@ -280,9 +280,9 @@ def _of_text(fingerprinter: Fingerprinter) -> Task:
 
 
 def _taken_by(task: Task, texts: Sequence[str]) -> list[str]:
-    """Those that the task does not raise at; what it caches is then there, too.
+    """The texts for which the task does not raise; afterwards its caches are filled, too.
 
-    PyPI simhash keeps weights in a byte each: a text that has a feature 256 times is an OverflowError to it.
+    PyPI simhash keeps weights in a byte each: it raises OverflowError for a text that has a feature 256 times.
     """
     taken = []
     for text in texts:

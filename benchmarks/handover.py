@@ -28,23 +28,24 @@ from worker.stream.log import Log, Record, read_to_end
 
 READY_SECONDS: Final = 300.0
 LOOK_SECONDS: Final = 1.0
-"""Between two looks at what the workers have answered. Their metrics are not asked for meanwhile: that takes each of
-them, and the core that it shares with the broker, longer than an answer does."""
+"""Seconds between two reads of the workers' answers. The benchmark does not ask for their metrics then: that takes each
+of them, and the core that it shares with the broker, longer than an answer does."""
 PAGES_A_SECOND: Final = 50
 BEFORE_SECONDS: Final = 5.0
 AFTER_SECONDS: Final = 5.0
 _WORDS: Final = 200
 _NICENESS: Final = 10
-"""Of the second worker: its weight is a tenth of that of others."""
+"""Niceness of the second worker: its weight is a tenth of the weight of others."""
 
 
 @dataclass(frozen=True)
 class Handover:
-    """Milliseconds from when a batch could be answered to the first worker's answers to it, by the broker's clock.
+    """Milliseconds from the moment when a batch could be answered to the first worker's answers to it, by the broker's
+    clock.
 
-    A batch can be answered when it is there and all answers to the one before are. ``handover_seconds`` is from the
-    second worker's start until it has answered for half of the shards; its answers and those of the seconds after it
-    count.
+    A batch can be answered when it is there and all answers to the batch before are there. ``handover_seconds`` is from
+    the second worker's start until it has answered for half of the shards; answers until some
+    seconds after that count.
     """
 
     batches: int
@@ -56,7 +57,7 @@ class Handover:
     longest_standstill_ms: float
 
     def line(self, entries: int) -> str:
-        """For people."""
+        """The result as a line for people."""
         return (
             f"{entries / MILLION:g}M survivors, half of the shards taken over within {self.handover_seconds:.1f} s: "
             f"the first worker's {self.answers} answers to {self.batches} batches took {self.median_ms:.0f} ms in the "
@@ -68,9 +69,10 @@ class Handover:
 
 @contextmanager
 def leave_first_core() -> Iterator[list[int]]:
-    """Keep this process, and all that it starts meanwhile, on the second core, if there is one; yields the first.
+    """Keep this process, and all processes that it starts in the block, on the second core, if there is one; yields the
+    first core.
 
-    A JVM that begins so collects with one thread: two of them on one core stand in each other's way.
+    A JVM that starts this way collects with one thread: two threads on one core get in each other's way.
     """
     cores = sorted(os.sched_getaffinity(0))
     bind(os.getpid(), cores[1:2] or cores)
@@ -83,9 +85,9 @@ def leave_first_core() -> Iterator[list[int]]:
 def measure_handover(settings: Settings, folder: Path, first_core: Sequence[int]) -> Handover:
     """One worker with everything, pages that keep coming, then a second worker.
 
-    The first one has ``first_core`` to itself. All others should be together on another (``leave_first_core``), and the
-    second worker takes what they leave of it: where others take what the first one or the broker needs, answers come as
-    late as a machine is loaded.
+    The first worker has ``first_core`` to itself. All other processes should be together on another core
+    (``leave_first_core``), and the second worker takes the time that they leave: where others take time that the first
+    worker or the broker needs, the load of the machine delays the answers.
 
     Raises:
         Unavailable: a worker ended or did not become ready.
@@ -119,7 +121,7 @@ def measure_handover(settings: Settings, folder: Path, first_core: Sequence[int]
 
 
 def _wait_until_half_is_taken(log: Log, begin: int, workers: Sequence[ModuleProcess], shards: int) -> int:
-    """Until another worker than the one that answers at first has done so for half of the shards.
+    """Wait until another worker than the first one to answer has answered for half of the shards.
 
     Returns the broker's clock then, in milliseconds since 1970 UTC.
     """
@@ -195,7 +197,7 @@ def _publish(settings: Settings, stop: threading.Event) -> None:
 
 
 def random_pages(stop: threading.Event, a_second: float) -> Iterator[tuple[PageMeta, bytes]]:
-    """Texts of random words, so many a second."""
+    """Texts of random words, at this rate a second."""
     chance = random.Random(7)
     number = 0
     while not stop.wait(1 / a_second):
@@ -205,7 +207,7 @@ def random_pages(stop: threading.Event, a_second: float) -> Iterator[tuple[PageM
 
 
 def _serve_last(pid: int) -> None:
-    """Where others want the core, too, for the process that has just begun and all that it starts (sched(7))."""
+    """Serve the process that has just begun, and all that it starts, after others that want the core (sched(7))."""
     os.setpriority(os.PRIO_PROCESS, pid, _NICENESS)
     with suppress(OSError):  # where sessions have weights, the niceness of a process counts within its own only
         Path(f"/proc/{pid}/autogroup").write_text(str(_NICENESS))

@@ -1,7 +1,7 @@
-"""CPU time of what strangers could write: pages, URLs, strings for each pattern, each at three sizes.
+"""CPU time of hostile input: pages, URLs, strings for each pattern, each at three sizes.
 
-Each size is twice the last: what grows in line with its length takes four times as long at the largest as
-at the smallest. Small times are noise, so a ratio is told from ``LEAST_SECONDS`` on.
+Each size is twice the last: a time that grows in line with the length is four times as long at the largest size as at
+the smallest. Small times are noise, so a ratio is given from ``LEAST_SECONDS`` on.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 MIB: Final = 1 << 20
 MOST_SECONDS: Final = 5.0
-"""CPU time of a page of 4 MiB, whatever it holds."""
+"""Limit of the CPU time of a page of 4 MiB, whatever it holds."""
 MOST_RATIO: Final = 10.0
-"""Of the largest to the smallest size: 4 is in line, 16 is the square."""
+"""Limit of the ratio of the largest to the smallest size: 4 is in line, 16 is the square."""
 LEAST_SECONDS: Final = 0.25
 
 PAGES: Final[dict[str, tuple[str, str, str]]] = {
@@ -78,7 +78,7 @@ PAGES: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "a title of one letter": (f"<title>{' '.join('a' * n + 'b' for n in range(2, 30))}</title><p>", "a", ""),
 }
-"""What stands before, what is repeated, and what stands behind."""
+"""A beginning, a unit that is repeated, and an end."""
 URLS: Final = ("a%20", "-%20", "a-", "/", ";a=b", "1", "f", "?a=1&", "a1", "%", ".", "@", "[")
 PUMPS: Final = (
     "a",
@@ -105,7 +105,7 @@ PUMPS: Final = (
     "{",
 )
 _BY_OPERATORS: Final = {parts._USER_WORD.pattern}
-"""Read lines that operators write, in a time that grows with their square."""
+"""These patterns read lines that operators write, in a time that grows with the square of the length."""
 _URL_CHARACTERS: Final = 1 << 18
 _PATTERN_CHARACTERS: Final = 1 << 11
 _RATIOS: Final = (1, 2, 4)
@@ -125,7 +125,7 @@ class Cost(NamedTuple):
 
 
 def measure(kind: str, what: str, made: Callable[[int], Any], task: Callable[[Any], object]) -> Cost:
-    """Of what is made for 1, 2 and 4."""
+    """Measure the inputs that are made for 1, 2 and 4."""
     seconds = []
     for times in _RATIOS:
         given = made(times)
@@ -137,18 +137,18 @@ def measure(kind: str, what: str, made: Callable[[int], Any], task: Callable[[An
 
 
 def _computed() -> float:
-    """Seconds in user mode: what the system takes to hand out memory jumps with its sizes."""
+    """Seconds in user mode: the system's time to hand out memory jumps with its sizes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_utime
 
 
 def filled(before: str, unit: str, behind: str, size: int) -> bytes:
-    """A page of at most so many bytes."""
+    """A page of at most ``size`` bytes."""
     count = (size - len((before + behind).encode())) // len(unit.encode())
     return (before + unit * max(1, count) + behind).encode()
 
 
 def patterns() -> Iterator[tuple[str, re.Pattern[Any]]]:
-    """All that are constants of worker and plugin, each with its name."""
+    """All patterns that are constants of worker and plugin, each with its name."""
     for package in (worker, crawler_plugin):
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if not found.name.endswith("__main__"):
@@ -158,7 +158,7 @@ def patterns() -> Iterator[tuple[str, re.Pattern[Any]]]:
 
 
 def costs(task: Callable[[bytes], object], size: int) -> Iterator[Cost]:
-    """Of pages whose largest has ``size`` bytes, of URLs, and of patterns."""
+    """Costs of pages whose largest has ``size`` bytes, of URLs, and of patterns."""
     for what, parts_of_page in PAGES.items():
         yield measure("page", what, partial(_page, parts_of_page, size), task)
     for unit in URLS:
@@ -197,10 +197,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
-    """Measure, print, and fail where something takes too long or grows faster than its length.
+    """Measure, print, and fail if a time is too long or grows faster than the length.
 
     Raises:
-        CheckFailed: something does.
+        CheckFailed: a time is too long, or grows too fast.
     """
     fingerprinter = Fingerprinter(parts.recipe(load()))
     meta = PageMeta(url="https://a.example/")

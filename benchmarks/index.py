@@ -1,6 +1,6 @@
-"""``python -m benchmarks index``: store and look up, beside the indexes that pip installs.
+"""``python -m benchmarks index``: store and look up, compared with the indexes that pip installs.
 
-All contenders stand in one process and take turns, so that whatever else the machine does falls on all of them alike.
+All contenders stand in one process and take turns, so that other work of the machine falls on all of them alike.
 Rates are by CPU time of one thread; medians of the rounds.
 """
 
@@ -31,7 +31,7 @@ SIZES: Final = (100_000, 1_000_000, 10_000_000, 50_000_000)
 ASKED: Final = 20_000
 BATCH: Final = 1000
 LEAST_SECONDS: Final = 0.2
-"""A look-up is repeated for so long: shorter times are the clock's own noise."""
+"""Seconds for which a look-up is repeated: shorter times are the clock's own noise."""
 TURNS: Final = 5
 """How often all are asked in turn in a round: filling takes minutes, while the machine changes within seconds."""
 SINGLES: Final = 5000
@@ -69,7 +69,7 @@ class IndexSpeed:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """How many entries, against whom, and where the results go."""
+    """Add the arguments: how many entries, which contenders, and where the results go."""
     sizes = ", ".join(f"{size:,}" for size in SIZES)
     parser.add_argument(
         "--entries", type=int, action="append", metavar="N", help=f"entries; repeatable (default: {sizes})"
@@ -79,7 +79,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def add_common_options(parser: argparse.ArgumentParser) -> None:
-    """The options of both benchmarks that compare with peers."""
+    """Add the options of both benchmarks that compare with peers."""
     parser.add_argument("--rounds", type=int, default=3, help="measure so often and take the median (default: 3)")
     parser.add_argument(
         "--against", action="append", metavar="PACKAGE", help="only this peer; repeatable (default: all installed)"
@@ -164,7 +164,7 @@ def measure(name: str, codes: Codes, kinds: Sequence[type[Contender]], rounds: i
 
 @dataclass(frozen=True)
 class Filling:
-    """``adds`` a second of CPU time; ``pause_ms`` the longest of all calls, in CPU time; memory that it took."""
+    """``adds`` a second of CPU time; ``pause_ms`` the longest of all calls, in CPU time; memory of the contender."""
 
     adds: float
     pause_ms: float
@@ -200,7 +200,7 @@ def fill(kind: type[Contender], codes: U64) -> tuple[Contender, Filling]:
 def ask(contender: Contender, asked: U64) -> Timing:
     """Look up singly and in batches of ``BATCH`` (fewer where that takes seconds), again and again for a while."""
     begun = time.process_time_ns()
-    contender.many(asked[:8])  # what is made at the first look-up is no look-up's time
+    contender.many(asked[:8])  # work of the first look-up alone is no look-up's time
     size = _fewer(BATCH, 8e9 / max(1, time.process_time_ns() - begun))
     batches = [asked[start : start + size] for start in range(0, len(asked) - size + 1, size)]
     batch = rate_of(contender.many, batches, size)
@@ -251,7 +251,7 @@ def _wrong(codes: Codes, contenders: Sequence[Contender]) -> dict[type[Contender
 
 
 def line_of(measured: IndexSpeed) -> str:
-    """For people."""
+    """The result as a line for people."""
     recall = "/".join(f"{share:.0%}" for share in measured.found)
     truth = "" if measured.wrong is None else f", {measured.wrong} differ from brute force"
     return (
@@ -263,7 +263,7 @@ def line_of(measured: IndexSpeed) -> str:
 
 
 def _write(out: Path, measured: Sequence[IndexSpeed], absent: list[str]) -> None:
-    """The Markdown file, and the plot of batches by size beside it."""
+    """Write the Markdown file, and the plot of batches by size next to it."""
     kept = report.together(out, [dataclasses.asdict(each) for each in measured], _KEY)
     results = sorted((IndexSpeed(**row) for row in kept), key=lambda each: (each.codes != "uniform", each.entries))
     measured_kinds = {each.contender for each in results}

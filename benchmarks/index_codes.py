@@ -28,14 +28,14 @@ class Codes:
 
 
 def uniform(count: int, asked: int, seed: int = 1) -> Codes:
-    """Codes of which every bit is a coin's toss."""
+    """Codes whose every bit is a coin's toss."""
     random = np.random.default_rng(seed)
     stored = random.integers(0, 2**64, count, dtype=np.uint64)
     return Codes(stored, _asked(random, stored, random.integers(0, 2**64, asked - asked // 2, dtype=np.uint64)))
 
 
 def crowded(count: int, share: float, asked: int, seed: int = 2) -> Codes:
-    """A share of the codes have the same lowest 16 bits; all that are asked for have them, too."""
+    """A share of the codes have the same lowest 16 bits; all codes that are looked up have them, too."""
     random = np.random.default_rng(seed)
     stored = random.integers(0, 2**64, count, dtype=np.uint64)
     hot = random.random(count) < share
@@ -45,7 +45,7 @@ def crowded(count: int, share: float, asked: int, seed: int = 2) -> Codes:
 
 
 def of_texts(made: Recipe, pages: list[tuple[PageMeta, bytes]], most: int, asked: int, seed: int = 3) -> Codes:
-    """Codes of real texts: of overlapping stretches of them, until there are ``most``."""
+    """Codes of overlapping stretches of real texts, ``most`` of them."""
     random = np.random.default_rng(seed)
     fingerprinter = Fingerprinter(made)
     codes: list[int] = []

@@ -1,7 +1,7 @@
 """The indexes that ``index`` and ``crowded-block`` measure side by side: this one, and those that pip installs.
 
 Each takes 64-bit codes and finds those within three bits. They promise different things: only this index keeps order,
-source, time and URL of an entry, only this one and PyPI's simhash can forget one.
+source, time and URL of an entry, and only this index and PyPI's simhash can forget an entry.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _NO_URLS: Final = UrlRun.from_packed(pack_urls([""] * PORTION), PORTION)
 
 
 class Contender(ABC):
-    """One index while it is measured. Peers' sets are narrowed to what they hold at most in a bearable time."""
+    """One index while it is measured. Peers get no more codes than they hold in a bearable time."""
 
     name: ClassVar[str]
     package: ClassVar[str] = ""
-    """What pip calls it; nothing for what needs no package."""
+    """Its name for pip; empty where it needs no package."""
     at_most: ClassVar[int]
-    """More codes than this take it too long, or more memory than a machine has."""
+    """The most codes for it: more would take too long, or more memory than a machine has."""
 
     @abstractmethod
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Contender(ABC):
 
     @abstractmethod
     def query_of(self, code: int) -> Any:
-        """The code in the form that ``one`` takes: what a caller would hold already."""
+        """The code in the form that ``one`` takes: a caller would hold it in that form already."""
 
     @abstractmethod
     def one(self, query: Any) -> Any:
@@ -64,20 +64,20 @@ class Contender(ABC):
 
     @abstractmethod
     def many(self, codes: U64) -> Any:
-        """Look up many at once, in its own way of saying what was found."""
+        """Look up many at once; the result has the contender's own form."""
 
     @abstractmethod
     def finds(self, codes: U64) -> NDArray[np.bool_]:
-        """For each code whether anything near was found: bool (n,)."""
+        """Tell for each code whether a near one was found: bool (n,)."""
 
     @property
     def own_bytes(self) -> int | None:
-        """Bytes that it says it holds, if it says so."""
+        """Bytes that it reports to hold, if it reports any."""
         return None
 
 
 class ThisIndex(Contender):
-    """A shard as workers hold it, without URLs: those would be most of the time and none of the search."""
+    """A shard as workers hold it, without URLs: these would take most of the time and no part in the search."""
 
     name = "this index"
     at_most = 1 << 31
@@ -197,7 +197,7 @@ class PySimhash(Contender):
 
 
 class DictOfLists(Contender):
-    """What one writes in an afternoon: four dicts from 16 bits to the list of codes that have them."""
+    """An index that a programmer writes in an afternoon: four dicts from 16 bits to the list of codes with them."""
 
     name = "dicts of lists"
     at_most = 200_000
@@ -240,7 +240,7 @@ def chosen(names: list[str] | None) -> tuple[list[type[Contender]], list[str]]:
     ``names`` are packages or names of contenders, None for all; this index is always among them.
 
     Raises:
-        UsageError: a name that is none of them.
+        UsageError: a name that belongs to no package and no contender.
     """
     known = {kind.package or kind.name: kind for kind in CONTENDERS[1:]}
     for name in names or ():
@@ -261,7 +261,7 @@ def chosen(names: list[str] | None) -> tuple[list[type[Contender]], list[str]]:
 
 
 def version_of(kind: type[Contender]) -> str:
-    """Its name with the version that is installed, if one is."""
+    """Its name with the installed version, if there is one."""
     if kind is ThisIndex:
         return f"{kind.name} (numba)"
     try:
@@ -288,12 +288,12 @@ def as_entries(codes: U64, batch: int) -> Entries:
 
 
 def as_queries(codes: U64) -> Queries:
-    """Pages with these fingerprints and texts that nothing else has."""
+    """Pages with these fingerprints, each with a text of its own."""
     return Queries(fingerprint=codes, bare=np.zeros(len(codes), np.bool_), text_hash=np.zeros(len(codes), np.uint64))
 
 
 def resident_bytes() -> int:
-    """Memory of this process that is in RAM, after what was freed has been given back; Linux."""
+    """Memory of this process that is in RAM, after freed memory has been given back; Linux."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     pages = int(Path("/proc/self/statm").read_text().split()[1])

@@ -1,4 +1,4 @@
-"""Fills the index topic of a broker with survivors as workers would have written them, at the speed of the broker."""
+"""Fill the index topic of a broker with survivors as workers would have written them, at the speed of the broker."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _MADE_UP: Final = ("fingerprint", "text_hash", "url_hash")
 
 
 def fill(settings: Settings, rules: Policy, entries: int) -> int:
-    """Write so many survivors over all shards, one block of each shard a batch; returns the number of batches.
+    """Write ``entries`` survivors over all shards, one block of each shard a batch; returns the number of batches.
 
-    Fingerprints and hashes are random. Each block has the same URLs, of usual length: packing others would take longer
-    than all the rest.
+    Fingerprints and hashes are random. Each block has the same URLs, of usual length: packing different URLs would
+    take longer than all the rest.
 
     Raises:
         Unavailable: the broker does not take them.
@@ -99,7 +99,7 @@ def _url(place: int) -> str:
 
 
 def _wait(sent: deque[Ticket], most: int) -> None:
-    """Until at most so many are on their way."""
+    """Wait until at most ``most`` records are on their way."""
     deadline = time.monotonic() + _PATIENCE
     while len(sent) > most:
         if sent[0].state is Sent.DONE:

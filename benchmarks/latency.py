@@ -1,8 +1,8 @@
 """``python -m benchmarks latency``: from a page's publication to its verdict, at steady rates.
 
-A broker and one worker with its settings are started for it. Pages are published at a rate for some seconds, each under
-a URL of its own, while a thread reads verdicts as any reader of committed records. Before, half as many seconds at the
-first rate, which do not count.
+A broker and one worker with its settings are started for it. It publishes pages at a rate for some seconds, each
+under a URL of its own, while a thread reads verdicts as any reader of committed records does. Before that come half as
+many seconds at the first rate, which do not count.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PATIENCE_SECONDS: Final = 120.0
 
 @dataclass(frozen=True)
 class Latency:
-    """Seconds from publication to verdict of the pages of one rate: half of them, 99 of 100, and all within these."""
+    """Seconds from publication to verdict for the pages of one rate: the most for half of them, 99 of 100, and all."""
 
     pages_a_second: float
     pages: int
@@ -51,7 +51,7 @@ class Latency:
     longest: float
 
     def line(self) -> str:
-        """For people."""
+        """The result as a line for people."""
         return (
             f"{self.pages_a_second:g} pages a second, {self.pages:,} of them: half had their verdict within "
             f"{self.half:.2f} s, 99 of 100 within {self.ninety_ninth:.2f} s, all within {self.longest:.2f} s"
@@ -59,7 +59,7 @@ class Latency:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Which pages, at which rates, for how long."""
+    """Add the arguments: which pages, at which rates, for how long."""
     parser.add_argument("--docs", type=Path, required=True, help="folder with docs.jsonl.xz (id, url, html a line)")
     parser.add_argument(
         "--rates",
@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 
 
 def measure(settings: Settings, pages: Sequence[Page], rates: Sequence[float], seconds: float) -> Iterator[Latency]:
-    """One rate after the other, with one worker.
+    """Measure one rate after the other, with one worker.
 
     Raises:
         Unavailable: the worker ended, or a verdict did not come within two minutes.
@@ -103,7 +103,7 @@ def measure(settings: Settings, pages: Sequence[Page], rates: Sequence[float], s
 
 @contextmanager
 def _told(settings: Settings) -> Iterator[dict[str, float]]:
-    """When each verdict, or dead letter, was read: a thread keeps it while the block runs."""
+    """Times at which each verdict, or dead letter, was read; a thread notes them while the block runs."""
     told: dict[str, float] = {}
     over = threading.Event()
 

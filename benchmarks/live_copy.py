@@ -1,7 +1,7 @@
 """``python -m benchmarks live-copy``: for how long verdicts stand still when a copied index takes over.
 
 A broker is started for it, and its index topic filled. Two workers judge pages that keep coming; the index is copied
-with other shards, two workers of the copy stand by, and take over. What counts is the longest time in which a reader of
+with other shards, two workers of the copy stand by, and take over. The figure is the longest time in which a reader of
 committed records got no verdict of either generation.
 """
 
@@ -49,7 +49,7 @@ _LOOK_SECONDS: Final = 0.1
 @dataclass(frozen=True)
 class LiveHandover:
     """Seconds: until the copy is made; the longest time without a verdict before the workers of the new generation are
-    there, and from then on; and what the command says of its hand-over."""
+    there, and from then on; and the time of the hand-over that the command reports."""
 
     entries: int
     copied_in: float
@@ -58,7 +58,7 @@ class LiveHandover:
     says: str
 
     def line(self) -> str:
-        """For people."""
+        """The result as a line for people."""
         return (
             f"{self.entries / MILLION:g}M survivors copied to {SHARDS} shards within {self.copied_in:.0f} s, handed "
             f"over in {self.says}: verdicts stood still for {self.longest:.1f} s at most ({self.before:.1f} s before)"
@@ -66,7 +66,7 @@ class LiveHandover:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """How many survivors."""
+    """Add the argument: how many survivors."""
     parser.add_argument("--entries", type=int, default=MILLION, metavar="N", help=f"survivors (default: {MILLION:,})")
     parser.add_argument("--json", action="store_true", help="as one object")
 
@@ -79,10 +79,10 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 
 
 def measure(entries: int) -> LiveHandover:
-    """One hand-over, on a broker of its own.
+    """Measure one hand-over, on a broker of its own.
 
     Raises:
-        Unavailable: a process ended that should not, or does not come so far.
+        Unavailable: a process ended that should go on, or does not get to the expected state.
     """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))

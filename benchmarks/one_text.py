@@ -1,8 +1,8 @@
-"""One text under a million titles of one site, a part of ``crowded-block``: what look-ups of it cost, beside those of
-unrelated pages.
+"""One text under a million titles of one site, a part of ``crowded-block``: the cost of its look-ups, compared with
+look-ups of unrelated pages.
 
-The first three pages are doubted and stand for all of them on other sites, the others a template's, as a claimer marks
-them (``worker.fingerprint.scoped``).
+The first three pages are doubted and stand for all of them on other sites, the others are a template's, as a claimer
+marks them (``worker.fingerprint.scoped``).
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _ASKED: Final = 20_000
 
 @dataclass(frozen=True)
 class TextSpeed:
-    """Look-ups a second of CPU time, in batches, among so many entries; ``candidates`` are compared for each.
+    """Look-ups a second of CPU time, in batches, among ``entries``; ``candidates`` are compared for each.
 
-    ``slower`` is how many times as long one takes as that of an unrelated page among as many unrelated ones: one that
-    is there where something is found, else one that is not.
+    ``slower`` is the time of a look-up divided by the time for an unrelated page among as many unrelated entries: for a
+    page that is stored where the look-up finds something, else for a page that is not.
     """
 
     stored: str
@@ -53,7 +53,7 @@ def measure(near: ScopedNear, entries: int, rounds: int) -> list[TextSpeed]:
     """All kinds of look-ups in turn, ``rounds`` times; medians.
 
     Raises:
-        AssertionError: something else was found than is near by the predicate.
+        AssertionError: a look-up found other pages than are near by the predicate.
     """
     chance = np.random.default_rng(5)
     shards = {"unrelated": Shard.by(near), "one text": Shard.by(near)}
@@ -112,7 +112,7 @@ def measure(near: ScopedNear, entries: int, rounds: int) -> list[TextSpeed]:
 
 
 def line_of(measured: TextSpeed) -> str:
-    """For people."""
+    """The result as a line for people."""
     return (
         f"{measured.stored} {measured.entries:,}: {measured.asked}: {measured.batch:,.0f} look-ups/s, "
         f"{measured.slower:.2f} times as long as of unrelated ones, {measured.candidates:.0f} entries compared, "
@@ -136,7 +136,7 @@ def _unrelated(near: ScopedNear, chance: np.random.Generator, batch: int, titles
 
 
 def _alike(pages: Entries) -> Entries:
-    """The same under the same titles, but with one text and of one site."""
+    """The same pages under the same titles, but with one text and on one site."""
     count = len(pages)
     columns: dict[str, Any] = {"fingerprint": np.full(count, 0x0123_4567_89AB_CDEF, np.uint64)}
     columns |= {"text_hash": columns["fingerprint"], "site": np.full(count, 1, np.uint32)}
@@ -167,7 +167,7 @@ def _asking(pages: Entries) -> Queries:
 
 
 def rows_of(measured: Sequence[TextSpeed]) -> list[tuple[str, ...]]:
-    """For a table."""
+    """The rows of a table."""
     return [
         (each.stored, each.asked, f"{each.batch:,.0f}", f"{each.slower:.2f}", f"{each.candidates:.0f}",
          f"{each.own_bytes:.0f}")

@@ -1,9 +1,9 @@
-"""Texts of which is known which are near to each other: made from labelled ones, the same for the same seed.
+"""Texts with known near pairs, made from labelled texts; the same seed gives the same texts.
 
 A text is pasted together out of cuttings of eight words (of sixteen characters in Chinese) from random places of all
-labelled texts, so two of them have a few cuttings in common at most, and words are as frequent as they are. Each fifth
-text is a copy of one of the earlier others, and of each of those there is one copy at most. In a copy a share of the
-words is edited, in runs of one to eight: a run is left out, replaced, or put in, as likely each.
+labelled texts, so two of them have a few cuttings in common at most, and words are as frequent as in real texts. Each
+fifth text is a copy of an earlier text that is no copy itself, and each of those has one copy at most. In a copy a
+share of the words is edited, in runs of one to eight: a run is left out, replaced, or put in, with equal chances.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LEAST_UNITS: Final = 1000
 
 @dataclass(frozen=True)
 class _Pool:
-    """All labelled text of a language, in words, or in pairs of characters; so many bytes is one of them on average."""
+    """All labelled text of a language, in words, or in pairs of characters, and the mean size of one in bytes."""
 
     units: list[str]
     blank: str
@@ -43,7 +43,7 @@ class _Pool:
 
 
 class PlantedTexts:
-    """The texts, each by its number, from 0 on; there are as many as wanted.
+    """The texts, each by its number, from 0 on; any number of them.
 
     Args:
         folder: of ``docs.jsonl.xz``; its texts in English and Chinese of kinds other than ``short`` are cut up, each
@@ -72,7 +72,7 @@ class PlantedTexts:
         return pool.blank.join(units)
 
     def write(self, file: Path, count: int) -> None:
-        """The first so many as JSON lines of ``id``, which is the number, ``url`` and ``text``."""
+        """Write the first ``count`` texts as JSON lines of ``id``, which is the number, ``url`` and ``text``."""
         beside = file.with_suffix(".tmp")
         with beside.open("wb") as lines:
             for number in range(count):
@@ -94,17 +94,17 @@ def strength_of(number: int) -> float:
 
 @dataclass(frozen=True)
 class FoundPairs:
-    """What somebody found of the planted pairs: ``recall`` by strength, 0 to 1, and how many texts were thrown away
-    that are no copy of a text that stayed."""
+    """A contender's result on the planted pairs: ``recall`` by strength, 0 to 1, and how many texts it threw away that
+    are no copy of a text that stayed."""
 
     recall: dict[float, float]
     false: int
 
 
 def score(count: int, thrown_away: Mapping[int, int | None]) -> FoundPairs:
-    """Compare what was thrown away, with what it was taken for a copy of, or None where that is not told.
+    """Score the texts that were thrown away, each with its original by the contender; None if it names none.
 
-    Of a pair either may be thrown away, but one of them is to stay.
+    Of a pair either text may be thrown away, but one of them has to stay.
     """
     partner: dict[int, int] = {}
     for number in range(count):

@@ -1,4 +1,4 @@
-"""Runs a command and tells what it took: time, CPU time and memory of all its processes together."""
+"""Run a command and measure it: time, CPU time and memory of all its processes together."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _COUNTED: Final = ("Pss_Anon:", "Pss_Shmem:")
 
 @dataclass(frozen=True)
 class ProcessTree:
-    """What a command took.
+    """The time and memory of a command.
 
-    ``cpu`` has the CPU seconds of the process and of all that it waited for. ``peak_mib`` is the most memory that its
-    processes had at one of the looks, five a second: what they share counts once, and what can be read again from a
-    file not at all. ``code`` is None for a command that was killed because its time was over.
+    ``cpu`` has the CPU seconds of the process and of all processes that it waited for. ``peak_mib`` is the most
+    memory of its processes in any of the measurements, five a second: shared memory counts once, and memory that can
+    be read again from a file not at all. ``code`` is None for a command that was killed because its time was over.
     """
 
     wall: float
@@ -34,7 +34,7 @@ class ProcessTree:
 def run_command(
     command: Sequence[str], log: Path, most_seconds: float, environ: Mapping[str, str] | None = None
 ) -> ProcessTree:
-    """Run it to its end, or until its time is over; what it prints goes to ``log``."""
+    """Run it to its end, or until its time is over; its output goes to ``log``."""
     peak = 0
     with log.open("wb") as output:
         begun = time.perf_counter()
@@ -72,7 +72,7 @@ def cpu_seconds(root: int) -> float:
 
 
 def _tree(root: int) -> list[int]:
-    """The process and all that come of it, and of those, that still run."""
+    """The process and all its descendants that still run."""
     children: dict[int, list[int]] = {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
@@ -80,7 +80,7 @@ def _tree(root: int) -> list[int]:
                 parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
                 children.setdefault(parent, []).append(int(folder.name))
     found = [root]
-    for process in found:  # which grows meanwhile
+    for process in found:  # which grows in this loop
         found += children.get(process, [])
     return found
 

@@ -1,4 +1,4 @@
-"""Results of benchmarks as Markdown with a plot: what was measured, on which machine, when, with which versions."""
+"""Results of benchmarks as Markdown with a plot: the measurement, the machine, the day and the versions."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ def short(number: float) -> str:
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1) -> str:
-    """A Markdown table, its first columns, so many ``texts``, to the left and the numbers to the right."""
+    """A Markdown table, its first ``texts`` columns aligned to the left and the numbers to the right."""
     lines = [columns, ["---"] * texts + ["---:"] * (len(columns) - texts), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "/") for cell in line) + " |" for line in lines)
 
 
 def together(out: Path, results: Sequence[Mapping[str, Any]], key: Sequence[str]) -> list[dict[str, Any]]:
-    """Results with those that stand beside ``out`` as JSON, where they are kept now, too; the new ones count.
+    """Merge results into the JSON file next to ``out``, where the new ones replace old ones of the same key.
 
-    So sizes that take long can be measured one by one. ``key`` names what tells results apart.
+    So sizes that take long can be measured one by one. ``key`` names the fields that tell results apart.
     """
     file = out.with_suffix(".json")
     kept: list[dict[str, Any]] = json.loads(file.read_text()) if file.is_file() else []
@@ -47,7 +47,7 @@ def write(
     sections: Sequence[tuple[str, str]],
     plot: Path | None = None,
 ) -> None:
-    """The whole file; ``sections`` are headings with what stands below them."""
+    """Write the whole file; ``sections`` are headings, each with the text below it."""
     parts = [f"# {title}", how, f"Measured on: {machine(versions)}."]
     if absent:
         parts.append("Absent: " + "; ".join(absent) + ".")
@@ -59,7 +59,7 @@ def write(
 
 
 def plot(file: Path, lines: Mapping[str, Sequence[tuple[float, float]]], *, x: str, y: str) -> Path | None:
-    """Lines over two logarithmic axes as SVG; None where matplotlib is not installed."""
+    """Draw lines over two logarithmic axes as SVG; None where matplotlib is not installed."""
     try:
         matplotlib: Any = importlib.import_module("matplotlib")
     except ImportError:

@@ -1,6 +1,6 @@
 """``python -m benchmarks restore``: rebuild the index from a real compacted topic, cold and with snapshots.
 
-A broker is started for it, and its index topic filled with packed blocks as workers write them: so many survivors,
+It starts a broker and fills its index topic with packed blocks as workers write them: ``--entries`` survivors,
 4096 a block, over all shards. ``--handover`` measures instead how long a worker's answers take while a second one
 takes over half of its shards.
 """
@@ -74,7 +74,7 @@ class RestoreTime:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """How many survivors, and what to measure with them."""
+    """Add the arguments: how many survivors, and what to measure with them."""
     parser.add_argument("--entries", type=int, default=ENTRIES, metavar="N", help=f"survivors (default: {ENTRIES:,})")
     parser.add_argument("--rounds", type=int, default=1, help="restore so often each way (default: 1)")
     parser.add_argument("--handover", action="store_true", help="a worker's answers while half its shards leave")
@@ -145,7 +145,7 @@ def _timed(
     how: str, settings: Settings, log: Log, rules: Policy, resources: WorkerResources
 ) -> tuple[RestoreTime, list[Restored]]:
     new_index = parts.new_index(settings)
-    new_index()  # compiled functions are loaded at the first
+    new_index()  # the first one loads the compiled functions
     begun, used = time.perf_counter(), time.process_time()
     waiting = [Restoration(number, log, rules, Observer(), resources) for number in range(rules.shards)]
     done: list[Restored] = []
@@ -174,7 +174,7 @@ def _timed_writing(snapshots: SnapshotFolder, log: Log, restored: Sequence[Resto
 
 
 def line_of(measured: RestoreTime) -> str:
-    """For people."""
+    """The result as a line for people."""
     return (
         f"{measured.entries:,} survivors in {measured.shards} shards, {measured.how}: {measured.wall:.1f} s, "
         f"{measured.a_second / MILLION:.1f}M a second; {measured.cpu:.1f} s CPU, "
@@ -231,7 +231,7 @@ def _write_handover(out: Path | None, handover: Handover, entries: int) -> None:
 
 
 def _versions() -> list[str]:
-    """Both ends of the topic that is read."""
+    """Versions of the client and of the broker, the two ends of the topic."""
     return [f"kafka-python {version('kafka-python')}", f"Apache Kafka {KAFKA}"]
 
 

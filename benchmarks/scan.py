@@ -1,7 +1,7 @@
-"""``python -m benchmarks scan``: what a scan takes, beside the workers on Kafka and beside other packages.
+"""``python -m benchmarks scan``: the cost of a scan, compared with the workers on Kafka and with other packages.
 
-Its parts can be measured one by one, each with sizes of its own; with ``--out`` the figures of all of them are kept as
-JSON beside the page of the handbook, which is written anew from all that are there.
+Its parts can be measured one by one, each with sizes of its own; ``--out`` keeps the figures of all of them as JSON
+next to the page of the handbook, and writes the page anew from all figures there.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 
 PARTS: Final = ("html", "texts", "peers", "large", "judge")
 OF_A_KIND: Final = (3_200, 4_800)
-"""Bytes of a text where nothing else is said: 3 to 5 kB, with room for pieces that are longer than others."""
+"""Bytes of a text by default: 3 to 5 kB, with room for pieces that are longer than others."""
 _SHORTER: Final = (1_000, 3_000)
 _FEW: Final = 200
-"""Pages of a scan that shows what its start takes, and those that slow contenders are given."""
+"""Pages of a scan that measures its start, and of slow contenders."""
 _BLOCK: Final = 10_000
 _NO_END: Final = 86_400.0
 
@@ -55,7 +55,7 @@ Row = dict[str, Any]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Which parts, how large."""
+    """Add the arguments: which parts, how large."""
     parser.add_argument("--docs", type=Path, required=True, help="folder with docs.jsonl.xz (url, html, text a line)")
     parser.add_argument("--part", action="append", choices=PARTS, help="repeatable (default: all)")
     parser.add_argument("--runs", type=int, default=3, metavar="N", help="of html and texts, in turn (default: 3)")
@@ -125,7 +125,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 
 
 class Measured:
-    """The parts; each gives figures as they come. ``scratch`` is a folder for what scans write."""
+    """The parts; each gives figures as they come. ``scratch`` is a folder for the output of scans."""
 
     def __init__(self, arguments: argparse.Namespace, settings: Settings, workshop: Workshop, scratch: Path) -> None:
         self._asked: Final = arguments
@@ -135,7 +135,7 @@ class Measured:
         self._outs = 0
 
     def part(self, name: str) -> Iterator[Row]:
-        """The figures of one."""
+        """The figures of one part."""
         for row in getattr(self, f"_{name}")():
             note = {"note": self._asked.note} if self._asked.note else {}
             yield {"part": name, **row, "day": f"{datetime.now(UTC):%Y-%m-%d}", **note}
@@ -252,7 +252,7 @@ class Measured:
         return file
 
     def _planted(self, count: int, sizes: tuple[int, int]) -> Path:
-        """A file of so many texts, made unless it is there."""
+        """A file of ``count`` texts, made unless it is there."""
         file = self._workshop.folder / f"texts-{count}-of-{sizes[0]}-to-{sizes[1]}.jsonl"
         if not file.exists():
             PlantedTexts(self._asked.docs, sizes).write(file, count)
@@ -260,7 +260,7 @@ class Measured:
 
 
 def plant(folder: Path, count: int, settings: Settings) -> None:
-    """A state of so many survivors that no page made: random fingerprints and sketches, under URLs as pages have."""
+    """Write a state of ``count`` survivors that come from no page: random fingerprints and sketches, made-up URLs."""
     scheme = parts.scheme(alone(settings), parts.recipe(settings))
     file = StateFile(folder, scheme)
     list(file.blocks())
@@ -314,8 +314,8 @@ def _main_text_and_simhash(pages: Sequence[str]) -> float:
 
 
 def _speed(runs: Sequence[ProcessTree], count: int, beyond: int, start: float) -> Row:
-    """``rate`` is pages a CPU second of all processes, those of the start and its few pages left out; None where
-    there were too few beside that to say anything."""
+    """``rate`` is pages a CPU second of all processes, without the start and its few pages; None where too few other
+    pages were left to say anything."""
     spent = statistics.median(took.cpu for took in runs)
     return {
         "rate": beyond / (spent - start) if spent > 1.25 * start else None,

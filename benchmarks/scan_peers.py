@@ -1,4 +1,4 @@
-"""What throws near-duplicates out of a file of texts: ``scan`` and other packages, each as a program of its own."""
+"""Programs that throw near-duplicates out of a file of texts: ``scan`` and other packages, each as its own program."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ DATASKETCH_THRESHOLD: Final = 0.6
 _OFFLINE: Final = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
 
 ThrownAway = dict[int, int | None]
-"""Texts by their numbers, and what each was taken for a copy of; None where that is not told."""
+"""Numbers of the texts thrown away, each with the number of its original; None if the package names none."""
 
 
 @dataclass(frozen=True)
 class Workshop:
-    """Where contenders run. ``folder`` is for files, ``config`` has the settings of ``scan``; ``text_dedup`` and
-    ``datatrove`` are the Pythons of environments with these packages, where there are some already."""
+    """The place where contenders run. ``folder`` is for files, ``config`` has the settings of ``scan``; ``text_dedup``
+    and ``datatrove`` are the Pythons of environments with these packages, where such environments exist already."""
 
     folder: Path
     config: Path
@@ -44,7 +44,7 @@ class Workshop:
 
 @dataclass(frozen=True)
 class Contender:
-    """``run`` is given a file of texts, a folder for what it writes, and seconds that it has."""
+    """``run`` gets a file of texts, a folder for its output, and a limit in seconds."""
 
     name: str
     settings: str
@@ -119,7 +119,7 @@ def _by_datatrove(workshop: Workshop, texts: Path, out: Path, most_seconds: floa
 
 
 def _installed(environment: Path, requirement: str, loads: str) -> Path:
-    """The Python of a new environment with a package whose pins do not go together with what is used here."""
+    """The Python of a new environment with a package whose pins conflict with the packages of this project."""
     python = environment / "bin" / "python"
     if (environment / "whole").exists():
         return python
@@ -166,9 +166,9 @@ CONTENDERS: Final = {
 
 
 def throw_out_by_datasketch(texts: Path, found: Path) -> None:
-    """Each text in turn: it is a copy of the most similar one that was kept, or it is kept.
+    """Take each text in turn: it is a copy of the most similar kept text, or it is kept.
 
-    LSH proposes pairs that it does not look at; here those that are not similar enough are no copies.
+    LSH proposes pairs without comparing them; here pairs that are not similar enough are no copies.
     """
     package: Any = importlib.import_module("datasketch")
     index = package.MinHashLSH(threshold=DATASKETCH_THRESHOLD, num_perm=128)
@@ -190,4 +190,4 @@ def throw_out_by_datasketch(texts: Path, found: Path) -> None:
 if __name__ == "__main__":
     throw_out_by_datasketch(Path(sys.argv[1]), Path(sys.argv[2]))
     sys.stdout.flush()
-    os._exit(0)  # to take a million of objects apart is no part of the work
+    os._exit(0)  # taking a million objects apart is no part of the work

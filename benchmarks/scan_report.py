@@ -1,4 +1,4 @@
-"""The page of the handbook on what a scan takes, and a line a figure for people."""
+"""The page of the handbook on the cost of a scan, and a line for each figure for people."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ at CPU seconds and ratios; times by the clock and the slowest of a hundred are t
 
 
 def write(out: Path, rows: Sequence[dict[str, Any]], versions: Sequence[str]) -> None:
-    """The whole page."""
+    """Write the whole page."""
     sections = []
     for part, (heading, text_of) in _SECTIONS.items():
         own = [row for row in rows if row["part"] == part]
@@ -37,7 +37,7 @@ def write(out: Path, rows: Sequence[dict[str, Any]], versions: Sequence[str]) ->
 
 
 def line_of(row: dict[str, Any]) -> str:
-    """For people."""
+    """The result as a line for people."""
     shown = {
         name: f"{value:,.1f}" if isinstance(value, float) else value
         for name, value in row.items()

@@ -1,8 +1,8 @@
-"""``python -m benchmarks seeded-records``: files of records as those of real pages, as many as wanted, for ``judge``.
+"""``python -m benchmarks seeded-records``: files of records like those of real pages, any number, for ``judge``.
 
-Of each five pages four have a text of their own; the fifth is a copy of an earlier one, chosen evenly among all before
+Four of each five pages have a text of their own; the fifth is a copy of an earlier page, chosen evenly among all before
 it, on another site, with up to three bits of its fingerprint changed. One in ten texts is not announced by its title.
-Numbers, URLs and ids are as long as those of a web archive. The same arguments give the same files.
+Numbers, URLs and ids are as long as in a web archive. The same arguments give the same files.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _FLIPPED: Final = np.array([0, 1, 1 << 40, 1 | 1 << 33 | 1 << 50], np.uint64)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """How many, and where."""
+    """Add the arguments: how many, and where."""
     parser.add_argument("--records", type=int, default=1_000_000, metavar="N", help="in all (default: 1,000,000)")
     parser.add_argument("--file", type=int, default=1_000_000, metavar="N", help="in a file (default: 1,000,000)")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="for the files")
 
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
-    """Write them."""
+    """Write the files."""
     settings = load()
     scheme = parts.reading(settings, parts.recipe(settings))
     arguments.out.mkdir(parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 
 
 def seeded(numbers: U64, file: str, scheme: str) -> pa.RecordBatch:
-    """The records of pages number so and so."""
+    """The records of the pages with these numbers."""
     count = len(numbers)
     is_copy = _is_copy(numbers)
     original = np.where(is_copy, _original(numbers), numbers)
@@ -93,7 +93,7 @@ def _is_copy(numbers: U64) -> NDArray[np.bool_]:
 
 
 def _original(numbers: U64) -> U64:
-    """An earlier page for each, which is no copy itself."""
+    """An earlier page for each page; it is no copy itself."""
     found = _mixed(numbers, 2) % np.maximum(numbers, 1)
     while (copies := _is_copy(found)).any():
         found = np.where(copies, found - np.uint64(1), found)
@@ -101,7 +101,7 @@ def _original(numbers: U64) -> U64:
 
 
 def _bytes_of(numbers: U64, seed: int) -> pa.Array:
-    """32 of them each."""
+    """Random bytes for each number, 32 each."""
     words = np.stack([_mixed(numbers, seed + word) for word in range(4)], axis=1)
     ends = pa.py_buffer(np.arange(0, 32 * (len(numbers) + 1), 32, dtype=np.int32))
     return pa.Array.from_buffers(pa.binary(), len(numbers), [None, ends, pa.py_buffer(words.tobytes())])

@@ -1,8 +1,8 @@
 """``python -m benchmarks senders``: how long claims wait for their verdict while many workers send them.
 
-Three processes decide, with a third of the shards each; one process sends for as many workers as it is told, by their
-rule: a worker has one batch in flight and gathers the next meanwhile. All over a real broker on this machine. The pages
-do not exist, and no verdicts are written: this is the order alone.
+Three processes decide, with a third of the shards each; one process sends for the given number of workers, by their
+rule: a worker has one batch in flight and gathers the next one at the same time. All of it goes over a real broker on
+this machine. The pages do not exist, and no process writes verdicts: this measures the order alone.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ MOST_PAGES: Final = 1 << 40
 
 @dataclass(frozen=True)
 class Waits:
-    """Milliseconds from a claim's coming to its batch's decision, as who sent it reads it."""
+    """Milliseconds from a claim's arrival until its sender reads the decision of its batch."""
 
     senders: int
     pages_a_second: float
@@ -81,7 +81,7 @@ class Sender(LogSubscriber):
     batches: int = 0
 
     def step(self, now: float, since: float, most: int) -> None:
-        """Take up what came since, and send it if nothing is in flight."""
+        """Take up the claims that came since the last step, and send them if nothing is in flight."""
         arrived = self.chance.poisson(self.rate * (now - since))
         self.came.extend(now - (now - since) * self.chance.random(arrived))
         if self.ticket is None and self.came:
@@ -89,7 +89,7 @@ class Sender(LogSubscriber):
             self.ticket = self.send(self.writer, self.number, len(self.in_flight))
 
     def on_decided(self, decided: DecidedBatch) -> None:
-        """Take the time of its own batch."""
+        """Note the time of its own batch."""
         if decided.writer == self.writer:
             now = self.clock()
             self.waits.extend(now - came for came in self.in_flight)
@@ -110,7 +110,7 @@ def senders_of(
     append: Callable[[bytes], Ticket],
     clock: Callable[[], float] = time.monotonic,
 ) -> list[Sender]:
-    """So many workers with so many pages a second together, all of them unlike each other."""
+    """``count`` workers with this many pages a second together, all pages unlike each other."""
     sent = [0] * count
 
     def send(writer: bytes, partition: int, claims: int) -> Ticket:
@@ -124,7 +124,7 @@ def senders_of(
 
 
 def waits_of(senders: Sequence[Sender], seconds: float) -> Waits:
-    """What they have seen within so many seconds."""
+    """The waits that the senders saw within ``seconds``."""
     waits = [1000 * wait for sender in senders for wait in sender.waits]
     batches = sum(sender.batches for sender in senders)
     slowest = quantiles(waits, n=100, method="inclusive")[98]
@@ -132,7 +132,7 @@ def waits_of(senders: Sequence[Sender], seconds: float) -> Waits:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """How many senders, how many pages a second, for how long."""
+    """Add the arguments: how many senders, how many pages a second, for how long."""
     parser.add_argument("--senders", default="1,3,10,100", metavar="N,N,…", help="(default: %(default)s)")
     parser.add_argument("--pages-a-second", type=float, default=500.0, help="of all senders (default: 500)")
     parser.add_argument("--seconds", type=float, default=20.0, help="to measure each (default: 20)")
@@ -157,7 +157,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 
 
 def table(measured: Sequence[Waits]) -> str:
-    """A row a number of senders, as Markdown."""
+    """A Markdown table with a row for each number of senders."""
     columns = ("senders", "pages/s", "claims a batch", "median, ms", "99th percentile, ms")
     rows = [
         (
@@ -173,7 +173,7 @@ def table(measured: Sequence[Waits]) -> str:
 
 
 def measure(settings: Settings, senders: int, pages_a_second: float, seconds: float) -> Waits:
-    """On a broker of its own."""
+    """Measure on a broker of its own."""
     spawn = multiprocessing.get_context("spawn")
     with ExitStack() as running:
         folder = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="crawl-dedup-bench-")))
@@ -214,7 +214,7 @@ def _send(settings: Settings, count: int, pages_a_second: float, seconds: float)
 
 
 def _decide(settings: Settings, number: int, ready: Event, stop: Event) -> None:
-    """A third of the shards, which answer until told to stop."""
+    """Decide with a third of the shards, and answer until told to stop."""
     with _order(settings) as (rules, follower, append):
         new_index = parts.new_index(settings)
         shards = [LiveShard(shard, rules, new_index(), Standing()) for shard in range(number, rules.shards, DECIDERS)]

@@ -1,13 +1,14 @@
-"""``python -m benchmarks soft-404``: which pages are called none (kind ``soft-404``) that are some, and the other way.
+"""``python -m benchmarks soft-404``: which real pages are found as none (kind ``soft-404``), and which error pages are
+missed.
 
-An error page is what a site answers at addresses that are gone: real paths of other sites' pages. Beside it the site's
-other pages are reached in the ways in which sites show one page at many addresses: sessions, print and AMP, categories,
-tags, authors, archives by date, languages, versions, mirrors. All are read, judged and counted as a worker does it.
+A site answers with its error page at addresses that are gone: real paths of other sites' pages. The site's other pages
+are reached in the ways in which sites show one page at many addresses: sessions, print and AMP, categories, tags,
+authors, archives by date, languages, versions, mirrors. The benchmark reads, judges and counts all as a worker does.
 
 - ``--pages DIR``: error pages and articles in the templates of the same sites, of a set of labelled pages
-  (``not-404-and-article``), and a short page besides. The error texts are generated.
-- ``--sites DIR``: a folder for each site, with its real pages and its real error page, ``404.html``. A hundred of
-  Debian's packages of documentation are such: ``zgrep '/404.html' Contents-all.gz`` of a release names them.
+  (``not-404-and-article``), and a short page in addition. The error texts are generated.
+- ``--sites DIR``: a folder for each site, with its real pages and its real error page, ``404.html``. A hundred
+  of Debian's packages of documentation have both: ``zgrep '/404.html' Contents-all.gz`` of a release names them.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ CLASS: Final = "not-404-and-article"
 SHORT: Final = ("not-same-banner-other-short-article", "not-products-of-one-template", "not-stubs-under-one-contents")
 ERROR_PAGE: Final = "404.html"
 OF_A_SITE: Final = 6
-"""Real pages of a site beside its error page, the shortest among them."""
+"""Real pages of a site in addition to its error page, the shortest among them."""
 PLACES: Final = (4, 5, 6, 7, 8, 9, 10, 12)
 """Values of ``findings.soft_404_places`` that are tried."""
 _WORDS: Final = (
@@ -67,7 +68,7 @@ class Page(NamedTuple):
 
 
 class Count(NamedTuple):
-    """Of one value of the setting: survivors called no page, those of them that are, and error pages in all."""
+    """Counts for one value of the setting: survivors found as no page, error pages among them, all error pages."""
 
     places: int
     called: int
@@ -77,7 +78,7 @@ class Count(NamedTuple):
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Which pages."""
+    """Add the arguments: which pages."""
     pages = parser.add_mutually_exclusive_group(required=True)
     pages.add_argument("--pages", type=Path, metavar="DIR", help="with docs.jsonl.xz and pairs.jsonl.xz")
     pages.add_argument("--sites", type=Path, metavar="DIR", help=f"a folder a site, each with {ERROR_PAGE}")
@@ -177,7 +178,7 @@ def ways_to(slug: str, chance: random.Random) -> Iterator[str]:
 
 
 def measure(claims: list[list[tuple[Claim, bool]]], rules: Policy, settings: Settings) -> Count:
-    """Judge all sites, and hold what is found against the truth."""
+    """Judge all sites, and compare the findings with the truth."""
     shard = LiveShard(0, rules, parts.new_index(settings)(), Standing())
     called = right = errors = articles = 0
     titles = TitlesOfTexts()

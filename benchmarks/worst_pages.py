@@ -1,8 +1,9 @@
-"""``python -m benchmarks worst-pages``: what one page of so many bytes costs at most, of pages that are made to cost.
+"""``python -m benchmarks worst-pages``: the highest cost of one page of a size, among pages that are made to be costly.
 
 Each kind of page is one or two runs of a unit that is repeated until the page has its size: combining marks, entities,
-tags within tags, attributes, a long title over many short lines. Measured is the CPU time in which a parsing process,
-or ``worker.local.Deduplicator.judge``, reads one and makes its fingerprint; compiling is done before.
+tags within tags, attributes, a long title over many short lines. The benchmark measures the
+CPU time in which a parsing process, or ``worker.local.Deduplicator.judge``, reads a page and makes its fingerprint; all
+compiling is done before.
 """
 
 from __future__ import annotations
@@ -27,20 +28,20 @@ URL: Final = "http://a.example/page"
 
 
 class Run(NamedTuple):
-    """``unit`` as often as it takes, with what stands before and behind it once."""
+    """``unit`` as often as it takes, with one beginning before it and one end behind it."""
 
     unit: bytes
     before: bytes = b""
     behind: bytes = b""
 
     def of(self, size: int) -> bytes:
-        """Of about so many bytes."""
+        """A run of about ``size`` bytes."""
         times = max(1, (size - len(self.before) - len(self.behind)) // max(1, len(self.unit)))
         return self.before + self.unit * times + self.behind
 
 
 def pumped(runs: Sequence[Run], size: int) -> bytes:
-    """All runs, one behind the other, of about so many bytes together."""
+    """All runs, one behind the other, of about ``size`` bytes together."""
     return b"".join(run.of(size // len(runs)) for run in runs)
 
 
@@ -123,11 +124,11 @@ PAGES: Final[Mapping[str, Sequence[Run]]] = {
     "invisible signs": [Run("\u200b\u200d\ufe0f\u00ad".encode(), b"a")],
     "Greek": [Run("Ό\u0301Σ".encode())],
 }
-"""Pages by what they are full of."""
+"""Pages by the content that fills them."""
 
 
 def cost(fingerprinter: Fingerprinter, body: bytes, meta: PageMeta) -> float:
-    """Seconds of CPU time for a page, whatever comes out."""
+    """Seconds of CPU time for a page, whatever the result."""
     begun = time.process_time()
     with contextlib.suppress(PageError):
         fingerprinter(body, meta)
@@ -135,7 +136,7 @@ def cost(fingerprinter: Fingerprinter, body: bytes, meta: PageMeta) -> float:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Which size, and in which form."""
+    """Add the arguments: which size, and in which form."""
     parser.add_argument(
         "--megabytes", type=float, default=MEGABYTES, metavar="N", help=f"of the largest page (default: {MEGABYTES})"
     )

@@ -1,5 +1,5 @@
-// Crawlee has its pages judged: npm install, then node publish_pages.mjs SERVERS TOPIC URL...
-// What a record holds: docs/reference/pages.asyncapi.yaml.
+// A Crawlee crawl publishes its pages for the workers: npm install, then node publish_pages.mjs SERVERS TOPIC URL...
+// The fields of a record: docs/reference/pages.asyncapi.yaml.
 import { CheerioCrawler, Configuration } from '@crawlee/cheerio';
 import { Kafka, logLevel } from 'kafkajs';
 
@@ -10,12 +10,12 @@ await producer.connect();
 
 const crawler = new CheerioCrawler({
     async requestHandler({ request, response, body, contentType, enqueueLinks }) {
-        const url = request.loadedUrl; // the last one of redirects
-        await producer.send({ // waits until all brokers have it; if it raises, Crawlee tries the page again
+        const url = request.loadedUrl; // the last URL of the redirects
+        await producer.send({ // waits until all brokers have the page; if it raises, Crawlee tries the page again
             topic,
             messages: [{
                 key: url,
-                value: body, // Crawlee has decoded it: so its encoding is that in which it is written here
+                value: body, // Crawlee has decoded the body, so its encoding is the one written here
                 headers: {
                     url,
                     status: String(response.statusCode),

@@ -1,7 +1,7 @@
 """Records of archives by processes of this machine, a file each: ``python examples/records_processes.py OUT INPUT…``.
 
-``python -m worker fingerprint`` does so, too; this is for programs that have pages of their own to add, or a pool. Then
-``python -m worker judge OUT`` judges them in the order of the files' names.
+``python -m worker fingerprint`` does the same; this example is for programs that have pages of their own to add, or a
+pool. Then ``python -m worker judge OUT`` judges them in the order of the files' names.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from worker.records import SCHEMA, fingerprint, pages
 
 
 def write_records(out: Path, archive: str) -> int:
-    """How many there are; the file has its name when it is whole."""
+    """Write the records and return their number; the file gets its name when it is whole."""
     target = out / f"{Path(archive).name}.parquet"
     beside = target.with_suffix(".unfinished")
     count = 0

@@ -1,7 +1,7 @@
 """Records of pages by Ray Data: ``python examples/records_ray.py OUT INPUT…``, then ``python -m worker judge OUT``.
 
 Inputs are archives, each read by one task, or Parquet tables with the columns ``url`` and ``body``. On a cluster,
-``crawl-dedup[scan]`` is to be installed on each machine.
+install ``crawl-dedup[scan]`` on each machine.
 """
 
 from __future__ import annotations

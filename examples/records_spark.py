@@ -34,7 +34,7 @@ if __name__ == "__main__":
     spark = SparkSession.builder.master("local[2]").config(batch_rows, 256).getOrCreate()
     if inputs[0].endswith(".parquet"):
         records = spark.read.parquet(*inputs).select("url", "body").mapInArrow(of_pages, COLUMNS)
-    else:  # the order in which pages are judged is that of the paths
+    else:  # pages are judged in the order of the paths
         paths = spark.createDataFrame([(path,) for path in sorted(inputs)], "path string")
         records = paths.repartitionByRange(len(inputs), "path").mapInArrow(of_archives, COLUMNS)
     records.write.parquet(out)
