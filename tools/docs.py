@@ -156,7 +156,7 @@ PARTS: Final[dict[str, tuple[Path, Callable[[], str]]]] = {
     "plays": (HANDBOOK / "how-to" / "watch.md", plays.table),
     "alike": (HANDBOOK / "explanation" / "spelling.md", alike),
     "topics": (HANDBOOK / "reference" / "topics.md", topics),
-    "month": (HANDBOOK / "explanation" / "scale.md", month),
+    "month": (HANDBOOK / "benchmarks" / "large-crawls.md", month),
     "quality": (HANDBOOK / "quality" / "index.md", published.methods),
     "quality-languages": (HANDBOOK / "quality" / "index.md", published.languages),
     "quality-classes": (HANDBOOK / "quality" / "index.md", published.classes),

@@ -231,7 +231,7 @@ class TestMeasuredOnes:
 
     def test_what_zstd_leaves_stands_in_the_table_of_bytes(self) -> None:
         row = rf"^\| `tag` \|.*\| {PAGES_LEFT} \| {OUTPUTS_LEFT} \|"
-        assert re.search(row, (HANDBOOK / "explanation" / "cost.md").read_text(encoding="utf-8"), re.MULTILINE)
+        assert re.search(row, self.text("compression.md"), re.MULTILINE)
 
 
 class TestCeiling:

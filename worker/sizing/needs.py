@@ -75,7 +75,7 @@ SKETCHED_BYTES: Final = 2 * SKETCH_BYTES
 
 PAGES_LEFT: Final = 0.173
 """Share of the bytes of `pages` that zstd leaves, as spiders send them by default (DEDUP_COMPRESSION): of 2,211 pages
-of documentation and news (docs/explanation/cost.md)."""
+of documentation and news (docs/benchmarks/compression.md)."""
 OUTPUTS_LEFT: Final = 0.189
 """The same of the outputs (`topics.compression`), with `output.mode=tag`."""
 

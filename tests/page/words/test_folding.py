@@ -13,7 +13,7 @@ from worker.page.words import folding
 from worker.page.words.noise import NoiseWords
 from worker.page.words.normalise import normalise
 
-PAGE = Path(__file__).parents[3] / "docs" / "explanation" / "spelling.md"
+PAGE = Path(__file__).parents[3] / "docs" / "benchmarks" / "spelling.md"
 READER = TextReader(None, NoiseWords())
 
 

@@ -1,6 +1,7 @@
 """What is one character to a reader and several to Unicode, by tables of the Unicode Consortium where these say it.
 
-``docs/explanation/spelling.md`` shows each with words of a language that has it, and what is left apart.
+``docs/benchmarks/spelling.md`` shows each with words of a language that has it, ``docs/explanation/spelling.md`` says
+what is left apart.
 """
 
 from __future__ import annotations
