@@ -1,13 +1,13 @@
-"""Records of ``fingerprints`` that no verdict may come of: nobody decides them, so nothing they say is taken over.
+"""Records of ``fingerprints`` that must not lead to a verdict: no worker decides them, so nothing they say is kept.
 
-A claim is of a page that was read. So ``pages`` ends beyond that page, if the end is asked for *after* the claim was
-read; a claim at or beyond that end is forged, or the topic was made anew. If it were taken for true, all pages up to
-there would be void, for ever and in every worker. Whether it is refused may depend on when one looks, since ``pages``
-grows, in partitions, too. No verdict depends on that: a batch is decided by workers that all found its claims possible,
-or by none.
+A claim is about a page that was read. So ``pages`` ends beyond that page, if the end is asked for *after* the claim was
+read; a claim at or beyond that end is forged, or the topic was made anew. If workers took it for true, all pages up to
+there would be void, for ever and in every worker. Whether a worker refuses it may depend on when the worker looks,
+since ``pages`` grows, in partitions, too. No verdict depends on that: a batch is decided only by workers that all found
+its claims possible, or by no worker.
 
-Every worker decides, commits and writes what lies before such a record, and ends. All then stand at the same place, and
-the index can be copied from there (``worker.operations.copy_index``).
+Every worker decides, commits and writes all that lies before such a record, and ends. All workers then stand at the
+same place, and the index can be copied from there (``worker.operations.copy_index``).
 """
 
 from __future__ import annotations
@@ -39,27 +39,27 @@ _LARGEST: Final = 1 << 62
 
 
 class Barred(Refused):
-    """Everything before a record of ``fingerprints`` is decided, and that record must not be."""
+    """Everything before a record of ``fingerprints`` is decided, and that record must not be decided."""
 
 
 class Barrier(NamedTuple):
-    """A record that must not be decided, why, and what to do then."""
+    """A record that must not be decided, the reason, and what to do then."""
 
     offset: int
     why: str
     way_on: str = WAY_ON
 
     def refusal(self) -> Barred:
-        """What to say when everything before it is decided."""
+        """The message when everything before it is decided."""
         return Barred(f"record {self.offset} of {FINGERPRINTS} {self.why}. {self.way_on}")
 
 
 class Ends:
-    """Where partitions of ``pages`` end, as far as is known; they only grow.
+    """The known ends of the partitions of ``pages``; they only grow.
 
-    For a claim of a page that this worker has read, or of one before an end that it knows, the broker is not asked. For
-    pages that have just come and that others claim, it is asked once for all partitions that were ever asked for: the
-    answer serves the next batches, too. ``has`` is asked only of a partition that was never heard of before.
+    For a claim of a page that this worker has read, or of a page before a known end, it does not ask the broker. For
+    pages that have just come and that others claim, it asks once for all partitions that were ever asked for: the
+    answer serves the next batches, too. It calls ``has`` only for a partition that it meets for the first time.
     """
 
     def __init__(
@@ -71,16 +71,16 @@ class Ends:
         self._asked: set[int] = set()
 
     def seen(self, partition: int, offset: int) -> None:
-        """Take note that this page was read."""
+        """Note that this page was read."""
         if offset >= self._known.get(partition, 0):
             self._known[partition] = offset + 1
 
     def after(self, claimed: Mapping[int, int]) -> Mapping[int, int]:
-        """Ends of at least those of these partitions that ``pages`` has. The broker is asked unless all these offsets
-        are known to lie before them.
+        """Ends of at least those of these partitions that ``pages`` has. It asks the broker unless all these offsets
+        are known to lie before the ends.
 
         Raises:
-            Unavailable: the broker does not say.
+            Unavailable: the broker does not answer.
         """
         unknown = [number for number, offset in claimed.items() if offset >= self._known.get(number, 0)]
         if unknown:
@@ -92,7 +92,8 @@ class Ends:
 
 
 def end_of(record: Record) -> Barrier | None:
-    """The end of a generation, if this record of ``fingerprints`` is one: the outputs are another's from here on."""
+    """The end of a generation, if this record of ``fingerprints`` is one: from here on another generation has the
+    outputs."""
     successor = dict(record.headers).get(SUCCESSOR_HEADER)
     if successor is None:
         return None
@@ -111,7 +112,7 @@ def unreadable(record: Record, refusal: Refused) -> Barrier:
 
 
 def impossible(claims: Claims) -> str | None:
-    """Why no worker can have written these, whatever ``pages`` holds; None if one can."""
+    """Why no worker can have written these claims, whatever ``pages`` holds; None if one can."""
     partition, offset = claims.partition, claims.offset
     odd = np.flatnonzero((partition < 0) | (offset < 0) | (claims.clock < -_LARGEST) | (claims.clock > _LARGEST))
     if not len(odd):
@@ -121,7 +122,7 @@ def impossible(claims: Claims) -> str | None:
 
 
 def beyond(claimed: Mapping[int, int], ends: Mapping[int, int]) -> str | None:
-    """Tell of a claim at or beyond its partition's end, if any; ``ends`` were asked for after the claims were read."""
+    """Report a claim at or beyond its partition's end, if any; ``ends`` were asked for after the claims were read."""
     for partition, offset in claimed.items():
         if partition not in ends:
             return f"page {offset} of partition {partition}, and {PAGES} has no such partition"
@@ -131,7 +132,7 @@ def beyond(claimed: Mapping[int, int], ends: Mapping[int, int]) -> str | None:
 
 
 def impossible_or_beyond(writer: bytes, claims: Claims, ends: Ends) -> str | None:
-    """Why these claims of a writer must not be decided; None if they may be.
+    """Why these claims of a writer must not be decided; None if they may be decided.
 
     Raises:
         Unavailable: the broker does not say where ``pages`` ends.
@@ -144,10 +145,10 @@ def impossible_or_beyond(writer: bytes, claims: Claims, ends: Ends) -> str | Non
 
 
 def refuse_poisoned(claimed: Mapping[int, int], ends: Mapping[int, int], who: str) -> None:
-    """See that these blocks hold no claim that no page can have; a worker that did not check has taken such over.
+    """Check that these blocks hold no claim that no page can have; a worker without this check has kept such a claim.
 
     Raises:
-        Refused: they do, and the pages up to there would be passed over as if they had been claimed before.
+        Refused: they hold one, and the pages up to there would be passed over as if they had been claimed before.
     """
     if (why := beyond(claimed, ends)) is not None:
         raise Refused(
@@ -157,7 +158,7 @@ def refuse_poisoned(claimed: Mapping[int, int], ends: Mapping[int, int], who: st
 
 
 def outside(place: Readable) -> Ends:
-    """The ends of ``pages`` for a command that is no worker; it asks for one partition after the other."""
+    """The ends of ``pages`` for a command that is no worker; it asks for each partition separately."""
     return Ends(lambda places: [place.bounds(topic, number) for topic, number in places], place.has_partition)
 
 

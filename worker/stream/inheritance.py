@@ -1,8 +1,8 @@
-"""What a generation begins with whose index is copied while the generation before works (``operations.live_copy``).
+"""What a new generation begins with if its index is copied while the old one works (``operations.live_copy``).
 
-Its workers may be started as soon as the copy has begun. They load what is copied, follow it, and claim nothing. The
-last record of the copy holds the consumed offsets, with which they go on: one append, so that they begin with all of
-the copy or not at all.
+The new generation's workers may start as soon as the copy has begun. They load the copied part, follow the rest, and
+claim nothing. The last record of the copy holds the consumed offsets from which they go on: it is one append, so they
+begin with all of the copy or not at all.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def encoded(consumed: Mapping[int, Committed]) -> bytes:
 
 
 def decoded(header: bytes) -> Mapping[int, Committed]:
-    """Raises ``Refused`` for what ``encoded`` has not written."""
+    """Raises ``Refused`` for bytes that ``encoded`` has not written."""
     try:
         return {int(number): Committed(int(offset), str(note)) for number, (offset, note) in json.loads(header).items()}
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
@@ -33,7 +33,7 @@ def decoded(header: bytes) -> Mapping[int, Committed]:
 
 
 class Inheritance:
-    """The consumed offsets that a generation was given, for who finds none in its group."""
+    """The consumed offsets that a generation was given, for a worker that finds none in its group."""
 
     def __init__(self, log: Readable) -> None:
         self._log = log
@@ -41,10 +41,10 @@ class Inheritance:
         self._known: Mapping[int, Committed] | None = None
 
     def consumed(self, partition: int) -> Committed | None:
-        """That of a partition of ``pages``; None if it begins with nothing.
+        """The consumed offset of a partition of ``pages``; None if it begins with nothing.
 
         Raises:
-            NotYet: the copy goes on.
+            NotYet: the copy is not finished.
             Refused: its end cannot be read.
         """
         if self._known is None:
@@ -57,7 +57,7 @@ class Inheritance:
         return self._known.get(partition)
 
     def _read_on(self, begin: int) -> None:
-        """To the end of the copy, or to what is no part of one."""
+        """Read to the end of the copy, or to the first record that is no part of one."""
         if self._reader is None:
             self._reader = self._log.reader(FINGERPRINTS, 0, begin)
         for record in self._reader.read():
@@ -68,7 +68,7 @@ class Inheritance:
                 return
 
     def close(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         if self._reader is not None:
             self._reader.close()
             self._reader = None

@@ -1,37 +1,38 @@
-"""The port to the log: what the worker's step needs of Kafka, in one contract.
+"""The port to the log: all that the worker's step needs of Kafka, in one contract.
 
 Two sides implement it: ``worker.stream.kafka.log`` over a real broker, and an in-memory twin in the tests, whose
-scheduler decides when a send lands, when an acknowledgement comes and who is evicted. One suite of contract tests holds
-for both.
+scheduler decides when a send lands, when an acknowledgement comes and which member is evicted. One suite of contract
+tests runs against both.
 
 **What an append promises.** ``append`` returns at once. Its ticket ends DONE when the broker has the record, or FAILED
 when that is unknown: the record may be there, may come later, even behind later appends, may never come. Otherwise
 appends of one worker to one partition land in the order in which they were made. A crash leaves every pending ticket
 in the FAILED sense.
 
-**What a reader promises.** Every record at or after its position, in order, each once. Offsets may have holes
-(compaction, transaction markers). ``position`` is the offset after the last record or hole that was passed, so a reader
-has seen all that ``end`` once named when ``position >= end``; where nothing comes any more it may take a second until a
-hole at the end is passed. A reader that retention has overtaken refuses: what it did not see is gone.
+**What a reader promises.** It delivers every record at or after its position, in order, each once. Offsets may have
+holes (compaction, transaction markers). ``position`` is the offset after the last record or hole that was passed, so
+when ``position >= end`` a reader has seen all that was there when ``end`` was asked for; where nothing more comes it
+may take a second until it passes a hole at the end. A reader that retention has overtaken refuses: the records that it
+did not see are gone.
 
 **What membership promises.** A group hands each partition of ``pages``, and each role of a shard, to one *current*
-member, but a member may not know yet that it is not current any more (paused, cut off): two owners act at the same
-time, and everything but the transaction below must bear that. A rebalance reaches a member only inside its own
-``poll``, as ``gained`` and ``lost``; what was lost and came back in between is in both. A member that is evicted hears
-of it as ``lost`` at some later poll.
+member, but a member may not know yet that it is no longer current (paused, cut off): two owners act at the same time,
+and everything but the transaction below must bear that. A rebalance reaches a member only inside its own ``poll``, as
+``gained`` and ``lost``; a partition or role that was lost and came back in between is in both. An evicted member learns
+of its eviction as ``lost`` at some later poll.
 
 **What the group on** ``index`` **promises.** It hands out the *roles* of shards: one ACTIVE holder of each and, where
 ``index.replicas`` is 2, one STANDBY. Both hold the same state; the active one answers at once and writes, the standby
-answers what the active one leaves unanswered. No member is given both roles of a shard by one assignment, and a role
-that can be given to nobody apart from the other stays without a holder. A member whose role in a shard changes loses
-the one and gains the other: in the same assignment, or the other in the next one, where a role is taken from its holder
-before it is given to another. Each poll tells of one assignment at most, and of each, also of one that changes nothing
-for this member: so a member knows when what it has lost will not be given back.
+answers what the active one leaves unanswered. No assignment gives one member both roles of a shard; a role stays
+without a holder while there is no worker apart from the other role's holder. A member whose role in a shard changes
+loses one role and gains the other: in the same assignment, or the other in the next one, where a role is taken from its
+holder before another member gets it. Each poll reports one assignment at most, and it reports every assignment, even
+one that changes nothing for this member: so a member knows when a lost role will not come back.
 
-No poll waits for other members. A rebalance goes on between polls, and until one of them has told how it ended, polls
-of that group may bring nothing, ``committed`` and ``commit`` say ``NotYet``, and what ``start`` and ``hold`` ask for
-holds from then on, if the partition is still owned. A partition or a shard that is lost may be another's before its
-owner has heard of it.
+No poll waits for other members. A rebalance goes on between polls. Until a poll has reported its end, polls of that
+group may bring nothing, ``committed`` and ``commit`` raise ``NotYet``, and the requests of ``start`` and ``hold`` take
+effect from then on, if the member still owns the partition. A lost partition or shard may belong to another member
+before its old owner learns of the loss.
 
 What a rebalance, a crash or a second owner does to each kind of state (the second owner of a role is one that does not
 know yet that it has lost it; active and standby are no second owners of each other):
@@ -43,8 +44,8 @@ claims in flight       dropped with their partition       may land later, void t
 pages held             dropped, read again by the owner   read again                 read by both
 uncommitted decisions  dropped, read again from the point read again                 only the current one's commit
 shard in memory        one holder: dropped; two: kept     rebuilt from its blocks;   both answer, both the same
-                       and followed, until the next       the other holder answers
-                       assignment has not given it back   meanwhile
+                       and followed, until the next       meanwhile the other holder
+                       assignment has not given it back   answers
 survivors in no block  active: written by the next one;   decided again from the     both write them
                        kept with the shard                logs
 blocks on the topic    stay                               stay, in flight may land   overlap; the cover takes one each
@@ -55,11 +56,11 @@ consumed offsets       fenced by the generation           pending ones are waite
 
 **What a transaction promises.** Outputs and consumed offsets become visible together or not at all, to readers of
 committed records. The broker checks that the member is of the group's current generation, not that it owns the
-partitions; and it lets generation -1 pass, which is what an evicted member has. Therefore the caller takes
-``membership`` at the moment when it checks ownership, and refuses a negative generation. After FAILED the outcome is
-unknown but no longer open to this worker: it was committed, or aborted, or ``committed`` raises ``NotYet`` until the
-broker has ended it. (An implementation fences its old producer before it reports FAILED: else the offsets could still
-change after they were asked for.)
+partitions; and it accepts generation -1, which is what an evicted member has. Therefore the caller takes ``membership``
+at the moment when it checks ownership, and refuses a negative generation. After FAILED the outcome is unknown but no
+longer open to this worker: the transaction was committed, or aborted, or ``committed`` raises ``NotYet`` until the
+broker has ended it. (An implementation fences its old producer before it reports FAILED: otherwise the offsets could
+still change after a caller asked for them.)
 """
 
 from __future__ import annotations
@@ -72,19 +73,19 @@ from typing import Final, NamedTuple, Protocol
 from crawler_plugin.wire.page_headers import Headers
 
 RECORD_BYTES: Final = 1024
-"""What a record takes in memory besides its content, with its claim and its decision."""
+"""Bytes of memory that a record takes in addition to its content, with its claim and its decision."""
 HEADER_BYTES: Final = 128
-"""What a header takes besides its name and its value."""
+"""Bytes of memory that a header takes in addition to its name and its value."""
 
 _WAIT: Final = 1.0
-"""Seconds that ``read_to_end`` waits for records at a time, before it asks again whether it is still wanted."""
+"""Seconds that ``read_to_end`` waits for records at a time, before it checks again whether it is still wanted."""
 
 
 class Record(NamedTuple):
     """One record as read. ``timestamp`` is the broker's, in milliseconds since 1970 UTC.
 
-    ``unreadable`` says why the client could not take the record apart. ``oversize`` is the size in bytes of one that is
-    larger than any that is read, 0 of all others. Then only its place and its time are known, and the value is empty.
+    ``unreadable`` says why the client could not parse the record. ``oversize`` is the size in bytes of a record that is
+    too large to be read, 0 for all others. Then only its place and its time are known, and the value is empty.
     """
 
     partition: int
@@ -98,15 +99,15 @@ class Record(NamedTuple):
 
     @property
     def weight(self) -> int:
-        """About how many bytes of memory it takes to hold it: a page without body takes some, too."""
+        """About how many bytes of memory the record takes: a page without body takes some, too."""
         headers = sum(HEADER_BYTES + len(name) + len(value or b"") for name, value in self.headers)
         return RECORD_BYTES + len(self.key or b"") + len(self.value or b"") + headers
 
 
 class Output(NamedTuple):
-    """One record to be written in a transaction; ``topic`` is one of ``crawler_plugin.wire.topics``, without prefix.
+    """One record to write in a transaction; ``topic`` is one of ``crawler_plugin.wire.topics``, without prefix.
 
-    ``source`` is the partition and offset in ``pages`` of the page that it is about, for messages.
+    ``source`` is the partition and offset in ``pages`` of the page that the record is about, for messages.
     """
 
     topic: str
@@ -126,7 +127,7 @@ class Sent(Enum):
 
 
 class Ticket(Protocol):
-    """What became of a send; ask as often as you like."""
+    """The state of a send; ask as often as you like."""
 
     @property
     def state(self) -> Sent:
@@ -141,17 +142,17 @@ class Bounds(NamedTuple):
 
 
 class Committed(NamedTuple):
-    """A consumed offset as the group keeps it: the next page to read, and what was written beside it."""
+    """A consumed offset as the group keeps it: the next page to read, and the note that was written with it."""
 
     offset: int
     metadata: str
 
 
 class Membership(NamedTuple):
-    """Proof of being a current member, checked by the broker when offsets are committed. A transaction with it goes
-    through, too, when the group has come to another generation meanwhile and has left its partitions where they were.
+    """Proof of being a current member; the broker checks it when offsets are committed. A transaction with it also
+    succeeds when the group has come to another generation since, but has left its partitions where they were.
 
-    A negative generation is that of an evicted member. ``proof`` is the client's own form of it.
+    A negative generation belongs to an evicted member. ``proof`` is the client's own form of it.
     """
 
     generation: int
@@ -160,7 +161,7 @@ class Membership(NamedTuple):
 
     @property
     def evicted(self) -> bool:
-        """Whether it is of an evicted member. The broker would let it pass, so the caller has to refuse it."""
+        """Whether it belongs to an evicted member. The broker would accept it, so the caller has to refuse it."""
         return self.generation < 0
 
 
@@ -173,7 +174,7 @@ class Polled(NamedTuple):
 
 
 class Role(Enum):
-    """What a holder of a shard does with it, besides holding it."""
+    """What a holder of a shard does with it, in addition to holding it."""
 
     ACTIVE = "active"
     """Answers at once; writes blocks, tombstones and snapshots."""
@@ -191,8 +192,8 @@ class Held(NamedTuple):
 class ShardsPolled(NamedTuple):
     """What one poll of the group on ``index`` brought, in this order: roles lost, roles gained.
 
-    ``assigned``: it tells of an assignment, which may have changed nothing here. A member that was evicted hears of its
-    loss without one.
+    ``assigned``: the poll reports an assignment, which may have changed nothing here. An evicted member learns of its
+    loss without an assignment.
     """
 
     lost: Sequence[Held]
@@ -201,7 +202,7 @@ class ShardsPolled(NamedTuple):
 
 
 class NotYet(Exception):
-    """The answer is not known now (an earlier owner's transaction is pending, the group is rebalancing); ask again."""
+    """The answer is not known yet (an earlier owner's transaction is pending, the group is rebalancing); ask again."""
 
 
 class Reader(ABC):
@@ -214,24 +215,25 @@ class Reader(ABC):
 
     @abstractmethod
     def read(self, wait: float = 0.0) -> Sequence[Record]:
-        """What has come since, possibly nothing; waits at most ``wait`` seconds for the first of it.
+        """The records that have come since, possibly none; waits at most ``wait`` seconds for the first of them.
 
         Raises:
-            Refused: what comes next is not on the broker any more.
+            Refused: the next records are not on the broker any more.
         """
 
     @abstractmethod
     def close(self) -> None:
-        """End the reader, which is of no use afterwards."""
+        """Close the reader, which cannot be used afterwards."""
 
 
 def read_to_end(reader: Reader, end: int, before_each_read: Callable[[], None] | None = None) -> Iterator[Record]:
-    """The records from the reader's position on whose offset is less than ``end``; waits until all have come.
+    """The records from the reader's position on with an offset less than ``end``; waits until all have come.
 
-    ``before_each_read`` may raise in order to give up. The reader is closed when this generator ends, or is left.
+    ``before_each_read`` may raise in order to give up. The reader is closed when this generator ends or its caller
+    leaves it.
 
     Raises:
-        Refused: what comes next is not on the broker any more.
+        Refused: the next records are not on the broker any more.
     """
     try:
         while reader.position < end:
@@ -258,14 +260,14 @@ class ShardGroup(GroupMember):
         """Heartbeat and rebalance."""
 
     def caught_up(self, shards: frozenset[int]) -> None:
-        """Say for which shards this member could answer now.
+        """Say which shards this member could answer for now.
 
-        Who hands out roles next may go by it: a shard is not taken from the only holder that could answer.
+        The member that assigns roles next may use it: a shard is not taken from the only holder that could answer.
         """
 
     @property
     def alone(self) -> frozenset[int]:
-        """Shards for whose second holder there was no worker apart from the first, as of the last assignment."""
+        """Shards whose second role found no worker apart from the first holder, as of the last assignment."""
         return frozenset()
 
 
@@ -274,7 +276,8 @@ class PageGroup(GroupMember):
 
     @abstractmethod
     def poll(self) -> Polled:
-        """Heartbeat, rebalance and records: of partitions that were started since they were gained and are not held."""
+        """Heartbeat, rebalance and records: of partitions that were started since they were gained and are not on
+        hold."""
 
     @abstractmethod
     def committed(self, partition: int) -> Committed | None:
@@ -294,15 +297,15 @@ class PageGroup(GroupMember):
 
     @abstractmethod
     def start(self, partition: int, offset: int) -> None:
-        """Deliver records of an owned partition from ``offset`` on."""
+        """Deliver the records of an owned partition from ``offset`` on."""
 
     @abstractmethod
     def hold(self, partitions: frozenset[int]) -> None:
-        """Exactly these started partitions deliver no records until the next call."""
+        """Hold exactly these started partitions: they deliver no records until the next call."""
 
 
 class Readable(Protocol):
-    """What is needed of a ``Log`` to look without taking part; topics are named as there."""
+    """The part of a ``Log`` that is enough to look without taking part; topics are named as there."""
 
     @abstractmethod
     def reader(self, topic: str, partition: int, offset: int) -> Reader:
@@ -314,13 +317,14 @@ class Readable(Protocol):
 
     @abstractmethod
     def has_partition(self, topic: str, partition: int) -> bool:
-        """Whether the topic has this partition as of now, which never changes back; waits for brokers that have not
-        heard of a new one yet.
+        """Whether the topic has this partition as of now, which never changes back; waits for brokers that do not know
+        a new partition yet.
         """
 
 
 class Log(Readable, ABC):
-    """All that the worker's step asks of Kafka. Topics are named as in ``crawler_plugin.wire.topics``, no prefix."""
+    """All that the worker's step asks of Kafka. Topics are named as in ``crawler_plugin.wire.topics``, without
+    prefix."""
 
     @abstractmethod
     def pages(self) -> PageGroup:
@@ -328,7 +332,7 @@ class Log(Readable, ABC):
 
     @abstractmethod
     def shards(self) -> ShardGroup:
-        """This worker's membership on ``index``: who holds which shards. It is the same object at each call."""
+        """This worker's membership on ``index``, which hands out shards; the same object at each call."""
 
     def all_bounds(self, places: Sequence[tuple[str, int]]) -> Sequence[Bounds]:
         """The bounds of several partitions, by topic and number, asked for together."""
@@ -346,16 +350,16 @@ class Log(Readable, ABC):
 
     @abstractmethod
     def leave(self) -> None:
-        """Leave both groups, so that others take over what is owned at once; all but both memberships goes on."""
+        """Leave both groups, so that others take over at once; everything but the two memberships goes on."""
 
     def written(self) -> Mapping[str, int]:
-        """Bytes that were handed over so far to be written, by topic, as they go to the broker."""
+        """Bytes handed over for writing so far, by topic, as they go to the broker."""
         return {}
 
     def failing(self) -> Sequence[str]:
-        """A line for people about each kind of send that keeps failing and is tried again; asks nobody.
+        """A message for people about each kind of send that keeps failing and is retried; asks no broker.
 
         Raises:
-            Stop: it would fail again, however often it is sent.
+            Stop: the send would fail again, however often it is repeated.
         """
         return ()

@@ -26,15 +26,15 @@ from worker.verdict.claims import Claims
 from worker.verdict.decide import Decisions, decide
 
 REMEMBERED_ANSWERS: Final = 4096
-"""Of so many answers a hash is kept after their batch is decided, to recognise a later answer that differs. The answers
-themselves would take a hundred megabytes where most pages are copies."""
+"""Number of answers whose hash is kept after their batch is decided, to recognise a later answer that differs. The
+answers themselves would take a hundred megabytes where most pages are copies."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pending:
-    """A batch that was read, at this time in seconds by the worker's own clock, and is not decided.
+    """A batch that was read but is not decided, with the time of reading in seconds by the worker's own clock.
 
-    Or a record between batches, without claims, by which what meets a condition is to be ``forgotten``.
+    Or a record between batches, without claims, with a condition: all pages that meet it are to be ``forgotten``.
     """
 
     offset: int
@@ -45,7 +45,7 @@ class Pending:
     _asked: dict[bytes, Queries] = field(default_factory=dict, init=False, repr=False)
 
     def queries(self, asked: NDArray[np.bool_]) -> Queries:
-        """The claims to be looked up; made once for all shards of a worker, which ask for the same."""
+        """The claims to look up; made once for all shards of a worker, which ask for the same ones."""
         key = asked.tobytes()
         if key not in self._asked:
             self._asked[key] = self.claims.pages.among(asked)
@@ -54,7 +54,7 @@ class Pending:
 
 @dataclass(frozen=True, eq=False)
 class DecidedBatch:
-    """A batch and what was decided of it.
+    """A batch and the decisions on it.
 
     ``before`` is the replay point from which this batch would be read again, ``after`` that of the next batch.
     """
@@ -72,7 +72,7 @@ class DecidedBatch:
 
 @dataclass(frozen=True)
 class Forgetting:
-    """A record by which what meets the condition is forgotten; all batches before it are decided, none behind it.
+    """A record by which all pages that meet a condition are forgotten; all batches before it are decided, none after.
 
     ``after`` is the replay point of the next batch.
     """
@@ -83,24 +83,24 @@ class Forgetting:
 
 
 class LogSubscriber(ABC):
-    """What a shard, a page partition and the claimer do with the logs."""
+    """The calls by which a shard, a page partition and the claimer follow the logs."""
 
     def on_read(self, pending: Pending) -> None:  # noqa: B027 -- most need not know
-        """A batch that may be decided was read; it may be told more than once."""
+        """A batch that may be decided was read; it may be reported more than once."""
 
     @abstractmethod
     def on_decided(self, decided: DecidedBatch) -> None:
-        """A batch was decided; told once each, in order."""
+        """A batch was decided; reported once each, in order."""
 
     def on_forget(self, forgetting: Forgetting) -> None:  # noqa: B027 -- only shards hold what is forgotten
-        """Something is to be forgotten; told once each, in order, between batches."""
+        """Pages are to be forgotten; reported once each, in order, between batches."""
 
 
 class Follower:
     """Both logs from one replay point on, for any number of subscribers that stand at the same place.
 
-    Batches of another scheme, and records that are no batch, are void as a whole: every worker passes over them. At a
-    record that must not be decided (``worker.stream.barrier``) every worker ends, once all before it is decided.
+    Batches of another scheme, and records that are no batch, are void as a whole: every worker skips them. At a record
+    that must not be decided (``worker.stream.barrier``) every worker ends, once all before it is decided.
     """
 
     def __init__(
@@ -140,17 +140,17 @@ class Follower:
 
     @property
     def told_up_to(self) -> int:
-        """Subscribers have heard of all batches before this offset, but for those that are never decided."""
+        """All batches before this offset were reported to subscribers, except those that are never decided."""
         return self._unchecked[0].offset if self._unchecked else self.fingerprints.position
 
     def join(self, subscriber: LogSubscriber) -> None:
-        """Take up a subscriber whose replay point is this follower's ``place``."""
+        """Add a subscriber whose replay point is this follower's ``place``."""
         for pending in self.pending:
             subscriber.on_read(pending)
         self.subscribers.append(subscriber)
 
     def leave(self, subscriber: LogSubscriber) -> None:
-        """Tell a subscriber nothing any more, if it was one."""
+        """Remove a subscriber, if it was one."""
         self.subscribers = [other for other in self.subscribers if other is not subscriber]
 
     def close(self) -> None:
@@ -158,9 +158,10 @@ class Follower:
         self.answers_reader.close()
 
     def read(self, wait: float = 0.0) -> None:
-        """Take in what both logs have; decides nothing. Waits so many seconds at most for what must come next.
+        """Read what both logs have; decides nothing. Waits at most this many seconds for the next record.
 
-        With nothing pending, that is a batch. Answers are waited for only later, since the shards here answer first.
+        With nothing pending, the next record is a batch. Waiting for answers comes later, since the shards here answer
+        first.
         """
         answered = bool(self.pending)
         for record in self.fingerprints.read(0.0 if answered else wait):
@@ -175,32 +176,32 @@ class Follower:
         return None if self.pending else self.barrier
 
     def missing(self) -> frozenset[int]:
-        """The shards that have not answered the first undecided batch, as far as was read; none if there is none, or
-        something is to be forgotten first."""
+        """The shards whose answer to the first undecided batch was not read yet; none if there is no such batch, or if
+        pages are to be forgotten first."""
         if not self.pending or self.pending[0].forgotten is not None:
             return frozenset()
         return frozenset(range(self.policy.shards)) - self.answers.get(self.pending[0].offset, {}).keys()
 
     def silent_for(self, shard: int) -> float:
-        """Seconds for which the first undecided batch, which must be there, has been here without a sign of life of
-        another worker that answers for this shard.
+        """Seconds that the first undecided batch, which must exist, has been here without a sign of life from another
+        worker that answers for this shard.
 
-        An answer to an earlier batch is one. So where others work off a backlog nobody need help them; and where they
-        are gone, the batches that have gathered need not wait one after the other.
+        An answer to an earlier batch is a sign of life. So where others work off a backlog no worker needs to help
+        them; and where they are gone, the batches that have gathered need not wait one after the other.
         """
         return self.clock() - max(self.pending[0].read_at, self._heard.get(shard, self.pending[0].read_at))
 
     def forget_others(self) -> None:
-        """As if no other worker had answered yet."""
+        """Forget the other workers' answers, as if none had come yet."""
         self._heard.clear()
 
     def heard_another(self, shard: int) -> bool:
-        """Whether another worker has answered for this shard since ``forget_others``, as far as was read."""
+        """Whether an answer of another worker for this shard was read since ``forget_others``."""
         return shard in self._heard
 
     def decide(self, before: int | None = None) -> int:
-        """Decide all batches that can be, up to the one at offset ``before``; returns how many. What is to be forgotten
-        between them is told when all before it is decided.
+        """Decide all batches that can be decided, up to the one at offset ``before``; returns how many. A record of
+        pages to be forgotten is reported when all before it is decided.
 
         Raises:
             Refused: answers contradict each other.
@@ -234,7 +235,8 @@ class Follower:
             subscriber.on_forget(forgetting)
 
     def _check(self) -> None:
-        """Tell of batches that may be decided; what cannot be judged while the broker is away is checked later."""
+        """Report batches that may be decided; batches that cannot be checked while the broker is away are checked
+        later."""
         while self._unchecked:
             try:
                 checked = self._checked(self._unchecked[0])
@@ -271,10 +273,10 @@ class Follower:
             return
         if batch.scheme != self.policy.scheme:
             if record.offset == 0:
-                # Another worker began the log while this one found it empty: it is the log of that scheme.
+                # Another worker began the log while this one found it empty: the log has that worker's scheme.
                 raise other_scheme(self.policy, batch.scheme, record.headers, FINGERPRINTS)
             if batch.scheme == COPIED:
-                return  # the end of a copy, behind which workers that stood by begin
+                return  # the end of a copy, after which standby workers begin
             self.observer.foreign_scheme(record.offset, batch.scheme)
             return
         if isinstance(batch, Forget):

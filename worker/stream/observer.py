@@ -1,4 +1,4 @@
-"""What the worker's step tells of itself; metrics and logs listen."""
+"""The events that the worker's step reports; metrics and logs listen."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 
 class Observer:
-    """Override what you want to hear of; no method does anything here.
+    """Override the methods for the events that you want; no method does anything here.
 
     The methods are called in the worker's own thread, through ``contained``, and must be quick.
     """
@@ -51,45 +51,45 @@ class Observer:
         """A shard answered a batch."""
 
     def stood_in(self, shard: int) -> None:
-        """A shard is about to answer a batch although it is not its active holder, which has been silent."""
+        """A shard is about to answer a batch although it is not the active holder, which has been silent."""
 
     def decided(self, batches: int) -> None:
-        """So many batches were decided, by all shards together: rounds of the protocol."""
+        """This many batches were decided, by all shards together: rounds of the protocol."""
 
     def stage(self, name: str, seconds: float) -> None:
         """CPU time that the worker's own thread spent in one step of its loop."""
 
     def heard(self) -> None:
-        """The broker answered what it is asked every few seconds."""
+        """The broker answered the worker's question of every few seconds."""
 
     def committed(self, pages: Sequence[tuple[Record, Decision]]) -> None:
-        """Pages and their decisions became visible outside."""
+        """Pages and their decisions became visible outside the worker."""
 
     def commit_failed(self, pages: int) -> None:
-        """A transaction ended with an unknown outcome; its partitions are taken up anew from the committed offset."""
+        """A transaction ended with an unknown outcome; its partitions start again from the committed offset."""
 
     def found(self, kind: str) -> None:
-        """Something was found out about a survivor, and is told on the topic ``findings``."""
+        """A finding about a survivor was made; it goes to the topic ``findings``."""
 
     def suspect(self, finding: SurvivorFinding) -> None:
-        """This is one by which a survivor has become suspect."""
+        """This page made a survivor suspect."""
 
     def hints_skipped(self, reason: str, pages: int) -> None:
-        """So many pages were left out by what is worked out behind verdicts (``worker.stream.shard.hints``)."""
+        """The hints skipped this many pages; they run after verdicts (``worker.stream.shard.hints``)."""
 
     def flushed(self, shard: int, entries: int, again: bool) -> None:
         """A block of survivors was acknowledged (``again`` false) or is sent once more after an error."""
 
     def forgotten(self, shard: int, condition: ForgetCondition, offset: int, entries: int | None) -> None:
-        """By the record at this offset of ``fingerprints``, so many entries of a shard were forgotten; None where
-        blocks cannot name more than was forgotten before, so that the record is void."""
+        """Because of the record at this offset of ``fingerprints``, a shard forgot this many entries; None where blocks
+        cannot name more conditions than they name already, so that the record is void."""
 
     def expired(self, shard: int, entries: int) -> None:
         """Entries were removed from a shard in memory."""
 
 
 class _Teller:
-    """Has whatever method it is asked for: what ``make`` makes of the name, when it is first asked for."""
+    """Has every method that a caller asks for: the result of ``make`` for the name, made at the first request."""
 
     def __init__(self, make: Callable[[str], Callable[..., None]]) -> None:
         self._make: Final = make
@@ -101,7 +101,8 @@ class _Teller:
 
 
 def together(*observers: Observer) -> Observer:
-    """One that tells each of these, in their order, also where one before it raises; the first exception comes out."""
+    """An observer that calls each of these, in their order, even where one before it raises; the first exception comes
+    out."""
 
     def make(name: str) -> Callable[..., None]:
         methods = [getattr(observer, name) for observer in reversed(observers)]
@@ -125,9 +126,9 @@ Told = TypeVar("Told", bound=_Fallible)
 
 
 class ContainedErrors:
-    """Exceptions in what only looks, which must not be able to end a worker.
+    """Exceptions in code that only observes, which must not be able to end a worker.
 
-    ``failed`` is told each by the name of what raised; the log has the first of each type and name.
+    ``failed`` gets the name of the method that raised, each time; the log gets the first of each type and name.
     """
 
     def __init__(self, failed: Callable[[str], None]) -> None:
@@ -153,9 +154,9 @@ class ContainedErrors:
 
 
 def contained(told: Told) -> Told:
-    """The same observer, but no exception comes out of its methods, all of which return None.
+    """The same observer, but no exception leaves its methods, all of which return None.
 
-    The observer hears of an exception by ``failed``; see ``ContainedErrors``.
+    The observer gets exceptions through ``failed``; see ``ContainedErrors``.
     """
     errors = ContainedErrors(told.failed)
 

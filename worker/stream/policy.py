@@ -1,4 +1,4 @@
-"""What the worker's step needs to know, as one frozen value."""
+"""The worker's step's settings and limits, as one frozen value."""
 
 from __future__ import annotations
 
@@ -25,29 +25,31 @@ _METADATA: Final = re.compile(
 MAX_URL_BYTES: Final = 4096
 """A page with a longer URL becomes a dead letter."""
 CLAIM_BYTES: Final = 200
-"""What a claim, an answer to it or an entry of a block takes at most besides its URL."""
+"""What a claim, an answer to it or an entry of a block takes at most, in addition to its URL."""
 SCHEME_HEADER: Final = "scheme"
-"""Header of each batch and block: the scheme in words, so that a worker with another can say which setting differs."""
+"""Header of each batch and block: the scheme in words, so that a worker with another scheme can say which setting
+differs."""
 COPIED: Final = b"-copied-"
 """Stands for the scheme in the records that ``worker.operations.copy_index`` puts before a generation's first batch."""
 SUCCESSOR_HEADER: Final = "successor"
-"""Header of the record of ``fingerprints`` at which a generation ends: the name of the one that goes on from there."""
+"""Header of the record of ``fingerprints`` at which a generation ends: the name of the generation that goes on from
+there."""
 LIVE_HEADER: Final = "live"
 """Header of records of ``COPIED`` where the index is copied while the generation before works."""
 CONSUMED_HEADER: Final = "consumed"
-"""Header of the last of these: what the new generation begins with (``worker.stream.inheritance``)."""
+"""Header of the last of these records: what the new generation begins with (``worker.stream.inheritance``)."""
 BEING_COPIED: Final = 2**62 + 1
-"""The answers offset of a copied block that others will follow: a restore that ends there waits for them."""
+"""The answers offset of a copied block that other blocks will follow: a restore that ends there waits for them."""
 BRIDGE_HEADER: Final = "bridge"
-"""Header of a block that a repair has put in the place of lost ones: what these held is not to come back."""
+"""Header of a block that a repair has put in the place of lost ones: the lost blocks' content is not to come back."""
 
 
 @dataclass(frozen=True)
 class Policy:
-    """Everything that the step does not decide by itself.
+    """All settings and limits that the step does not decide by itself.
 
     ``scheme`` is the 8-byte id of all that a verdict depends on and ``scheme_text`` the same in words. ``ttl`` is in
-    milliseconds, None for entries that never expire. ``writer`` names this process in what it writes.
+    milliseconds, None for entries that never expire. ``writer`` names this process in the records that it writes.
     """
 
     scheme: bytes
@@ -56,37 +58,38 @@ class Policy:
     near: ScopedNear = field(compare=False)
     writer: bytes
     partitions: int = 1 << 31
-    """Pages of partitions from this number on are not claimed. What others claim of them is decided like all else: no
-    verdict, and nothing that a block says, depends on this number."""
+    """The worker does not claim pages of partitions from this number on. It decides other workers' claims of them like
+    all others: no verdict, and no content of a block, depends on this number."""
     generation: str = ""
-    """``topics.generation``: of several that judge the same pages, each has sums of its own."""
+    """``topics.generation``: where several generations judge the same pages, each has sums of its own."""
     ttl: int | None = None
     replicas: int = 1
     """Holders of each shard: 1, or 2."""
     hedge: float = 0.05
-    """Seconds that a standby gives the active holder before it answers. No verdict depends on it: the two answers are
-    the same. With less, both answer more often; with more, verdicts wait longer when the active holder is gone."""
+    """Seconds that a standby gives the active holder before it answers itself. No verdict depends on it: the two
+    answers are the same. With less, both answer more often; with more, verdicts wait longer when the active holder is
+    gone."""
     track_changes: bool = False
-    """Whether a page is compared with the latest survivor of its URL, too."""
+    """Whether a page is also compared with the latest survivor of its URL."""
     findings: FindingRules = field(default_factory=FindingRules)
     output: OutputMode = "tag"
     claims_a_batch: int = 1024
-    """Each claim is compared with the survivors before it in its batch, so the time grows with their number squared:
-    a quarter of what deciding a full batch takes."""
+    """Each claim is compared with the survivors before it in its batch, so the time grows with the square of their
+    number: a quarter of the time that deciding a full batch takes."""
     flush_entries: int = 4096
     flush_bytes: int = 512 * 1024
     """URLs waiting for a flush."""
     held_bytes: int = 64 * 1024 * 1024
-    """Pages held for their verdict, with key and headers; above it, page partitions are paused."""
+    """Pages held for their verdict, with key and headers; above it, the worker pauses page partitions."""
     commit_pages: int = 1000
     commit_bytes: int = 32 * 1024 * 1024
 
 
 def within(max_message_bytes: int, flush_entries: int) -> dict[str, int]:
-    """The limits of a ``Policy`` with which no record of ours can be larger than the broker takes, whatever the URLs.
+    """The limits of a ``Policy`` with which no record of ours can exceed the broker's limit, whatever the URLs.
 
     A batch or an answer holds a URL for each claim. A block is sealed at the end of the batch in which it reaches a
-    limit, so it holds at most what was below the limits, and one batch.
+    limit, so it holds at most the content below the limits, and one batch.
     """
     claims = max(1, max_message_bytes // (2 * (MAX_URL_BYTES + CLAIM_BYTES)))
     return {
@@ -130,11 +133,11 @@ class ReplayPoint(NamedTuple):
 
 
 class Note(NamedTuple):
-    """What is written beside the consumed offset of a partition of ``pages``.
+    """The note that is written with the consumed offset of a partition of ``pages``.
 
-    ``written_from``: pages of lower offset are only counted, those from it on go to the outputs; ``NOTHING`` while all
-    are only counted. ``successor`` is the generation that was given the outputs from the consumed offset on, None
-    while this one has them; with it, all are only counted.
+    ``written_from``: pages of lower offset are only counted, pages from it on go to the outputs; ``NOTHING`` while all
+    are only counted. ``successor`` is the generation that has the outputs from the consumed offset on, None while this
+    generation has them; with a successor, all pages are only counted.
     """
 
     point: ReplayPoint
@@ -154,7 +157,8 @@ class Note(NamedTuple):
 
     @classmethod
     def from_metadata(cls, text: str, where: str) -> Note:
-        """Raises ``Refused`` for what this program did not write; ``where`` names the commit for the message."""
+        """Raises ``Refused`` for metadata that this program did not write; ``where`` names the commit for the
+        message."""
         found = _METADATA.fullmatch(text)
         if found is None:
             raise Refused(

@@ -1,4 +1,4 @@
-"""What must be true before a worker may begin: the topics are as agreed, and the logs were written with its scheme."""
+"""The checks before a worker begins: the topics are as agreed, and the logs were written with its scheme."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from worker.stream.partition.record_sizes import LEAST_BYTES
 from worker.stream.policy import COPIED, LIVE_HEADER, Policy, other_scheme
 
 VITAL: Final = (PARTITIONS, "cleanup.policy", "message.timestamp.type")
-"""Differences with which a verdict could be wrong, or be gone before anybody has read it. Any other difference
+"""Differences with which a verdict could be wrong, or be gone before anyone has read it. Any other difference
 (retention, sizes) is for the operator to decide, and is only logged."""
 
 _log = logging.getLogger(__name__)
 
 
 def check_topics(differences: Sequence[Difference]) -> None:
-    """Judge what ``topic_admin.compare_topics`` found. Partitions of ``pages`` that the setting leaves out only wait.
+    """Judge the differences found by ``topic_admin.compare_topics``. Partitions that the setting leaves out only wait.
 
     Raises:
         Unavailable: a topic is missing.
@@ -56,28 +56,29 @@ def check_topics(differences: Sequence[Difference]) -> None:
 
 
 def harmless_to_copy(difference: Difference) -> bool:
-    """Whether it is that somebody gave a log or the index more partitions: those that are read are what they were."""
+    """Whether the difference is only that someone gave a log or the index more partitions: the ones in use are
+    unchanged."""
     return difference.what == PARTITIONS and int(difference.found or 0) > int(difference.wanted)
 
 
 def page_partitions(setting: int, differences: Sequence[Difference]) -> range:
-    """All partitions that ``pages`` has, those included that ``topics.partitions`` leaves out."""
+    """All partitions of ``pages``, including those that ``topics.partitions`` leaves out."""
     more = (int(found.found or 0) for found in differences if found.what == MORE_PARTITIONS)
     return range(max(setting, *more, 0))
 
 
 class TopicLimits(NamedTuple):
-    """The largest records that the topics take now: the two logs and the index, and the outputs of pages."""
+    """The largest records that the topics accept now: the two logs and the index, and the outputs of pages."""
 
     logs: int
     outputs: int
 
 
 def limits(specs: Sequence[TopicSpec], differences: Sequence[Difference]) -> TopicLimits:
-    """What the settings say or, where a topic takes less, what the topic takes.
+    """The limits of the settings or, where a topic accepts less, of the topic.
 
     Raises:
-        UsageError: one takes so little that a verdict may not fit.
+        UsageError: a topic accepts so little that a verdict may not fit.
     """
     smaller = {found.topic: int(found.found) for found in differences if found.what == MAX_BYTES_CONFIG and found.found}
     logs: list[int] = []
@@ -96,18 +97,18 @@ def limits(specs: Sequence[TopicSpec], differences: Sequence[Difference]) -> Top
 
 
 def check_scheme(log: Log, policy: Policy) -> None:
-    """See that the log was written with the scheme of this worker, and whole if it is a copy.
+    """Check that the log was written with the scheme of this worker and, if it is a copy, that it is whole.
 
     Raises:
-        Refused: it was not; the message says which setting differs.
+        Refused: it is another scheme or not whole; the message says which setting differs.
     """
     found = _first_of(log, FINGERPRINTS, 0, decode_claims)
     if found is not None and found[0] == COPIED:
-        # An index was copied here; then the group has consumed offsets, unless the copy broke off. Workers may stand by
-        # where it is copied from a generation that works.
+        # An index was copied here; then the group has consumed offsets, unless the copy was interrupted. Workers may
+        # stand by where the index is copied from a generation that works.
         try:
             whole = LIVE_HEADER in dict(found[1]) or log.pages().committed(0) is not None
-        except NotYet:  # somebody works here
+        except NotYet:  # a worker is active here
             whole = True
         if not whole and _first_of(log, FINGERPRINTS, 0, decode_claims, behind_copy=True) is None:
             raise other_scheme(policy, COPIED, (), FINGERPRINTS)
@@ -115,11 +116,11 @@ def check_scheme(log: Log, policy: Policy) -> None:
 
 
 def check_scheme_from_outside(log: Readable, policy: Policy) -> bool:
-    """Whether anything was judged. The log's scheme is that of its first batch or, if retention took all, that of the
-    index blocks.
+    """Whether any page was judged. The log's scheme is that of its first batch or, if retention removed all batches,
+    that of the index blocks.
 
     Raises:
-        Refused: it is another one; the message says which setting differs.
+        Refused: it is another scheme; the message says which setting differs.
     """
     found = _first_of(log, FINGERPRINTS, 0, decode_claims, behind_copy=True)
     shard = 0
@@ -139,9 +140,9 @@ def _first_of(
     *,
     behind_copy: bool = False,
 ) -> tuple[bytes, Headers, str] | None:
-    """Scheme id, its words and the topic, from the first record that can be read; None if there is none.
+    """Scheme id, its words and the topic, from the first record that can be read; None if there is no such record.
 
-    With ``behind_copy`` records that a copied index put there are passed over.
+    With ``behind_copy`` it skips the records that a copied index put there.
     """
     begin, end = log.bounds(topic, partition)
     for record in read_to_end(log.reader(topic, partition, begin), end):

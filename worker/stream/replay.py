@@ -1,4 +1,4 @@
-"""Whether both logs still hold what a replay point needs: one rule for workers, ``inspect`` and ``repair``."""
+"""Whether both logs still hold all that a replay point needs: one rule for workers, ``inspect`` and ``repair``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Reach(Enum):
 
     FINE = "readable"
     GONE = "gone"
-    """A batch after it, or an answer that may be needed, has passed the logs' retention."""
+    """Retention has removed a batch after it, or an answer that may be needed."""
     BEYOND = "beyond the logs' end"
     """A topic was made anew under the same name."""
 
@@ -34,12 +34,12 @@ class Logs:
 
     @property
     def end(self) -> ReplayPoint:
-        """Where somebody who has read everything would read on."""
+        """Where a reader that has read everything would read on."""
         return ReplayPoint(self.fingerprints.end, self.answers.end)
 
 
 def logs_of(log: Readable) -> Logs:
-    """As of now. Records that a copied index has put before the first batch tell nothing, and count as removed."""
+    """As of now. Records that a copied index put before the first batch count as removed."""
     fingerprints = log.bounds(FINGERPRINTS, 0)
     return Logs(fingerprints._replace(begin=_behind_copy(log, fingerprints)), log.bounds(ANSWERS, 0))
 
@@ -59,8 +59,8 @@ def _behind_copy(log: Readable, bounds: Bounds) -> int:
 def check_reach(logs: Logs, point: ReplayPoint) -> Reach:
     """Whether everything from a replay point on is there.
 
-    Of workers that have nothing to do, the point may be older than the answers that are kept: with no batch after the
-    point, no answer is needed.
+    The point of idle workers may be older than the answers that are kept: with no batch after the point, no answer is
+    needed.
     """
     if point.batch > logs.fingerprints.end or point.answers_offset > logs.answers.end:
         return Reach.BEYOND
@@ -69,7 +69,7 @@ def check_reach(logs: Logs, point: ReplayPoint) -> Reach:
 
 
 def readable_point(log: Log, point: ReplayPoint, who: str) -> ReplayPoint:
-    """Where both logs are read on for this replay point: at it, or behind answers that are gone and that nobody needs.
+    """Where to read both logs on for this replay point: at it, or after answers that are gone and not needed.
 
     Raises:
         Refused: a batch, or an answer that may be needed, is gone; ``who`` needs it.

@@ -1,4 +1,5 @@
-"""What a worker has on its own machine besides the log: a thread for what takes long, a folder, an amount of memory."""
+"""A worker's resources on its own machine, apart from the log: a thread for long work, a folder, an amount of
+memory."""
 
 from __future__ import annotations
 
@@ -14,11 +15,11 @@ from worker.verdict.suspects import Templates
 Result = TypeVar("Result")
 
 Background = Callable[[Callable[[], Any]], "Future[Any]"]
-"""Does work that takes long, elsewhere or at once; the result is in the future."""
+"""Runs a long piece of work, in another thread or at once; the result is in the future."""
 
 
 def at_once(work: Callable[[], Result]) -> Future[Result]:
-    """The background of a worker that has none: done when it returns."""
+    """The background of a worker that has none: the work is done when it returns."""
     done: Future[Result] = Future()
     try:
         done.set_result(work())
@@ -29,7 +30,7 @@ def at_once(work: Callable[[], Result]) -> Future[Result]:
 
 @dataclass(frozen=True)
 class WorkerResources:
-    """Without anything given: work is done at once, nothing is kept on disk, memory has no limit."""
+    """Without arguments: work is done at once, nothing is kept on disk, memory has no limit."""
 
     background: Background = at_once
     snapshots: SnapshotFolder | None = None

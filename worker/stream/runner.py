@@ -1,4 +1,4 @@
-"""Runs the worker's steps until told to stop: what is due when, and when to wait."""
+"""Runs the worker's steps until it is stopped: which step is due, and when to wait."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from worker.stream.watchdog import Watch
 from worker.stream.worker import Worker
 
 GATHER_SECONDS: Final = 0.01
-"""How long a pass gathers from the parsers while they have pages. Other workers wait for this one's answers meanwhile;
-if it were shorter, asking the broker in each pass would cost more than the pages do."""
+"""How long a pass gathers from the parsers while they have pages. Other workers wait for this worker's answers in that
+time; if it were shorter, asking the broker in each pass would cost more than the pages do."""
 WAIT_SECONDS: Final = 0.05
-"""How long a pass waits for the logs when there is nothing to do; a page that arrives meanwhile waits as long."""
+"""How long a pass waits for the logs when there is nothing to do; a page that arrives in that time waits as long."""
 SAMPLE_SECONDS: Final = 1.0
 """Between two looks at what the worker holds; up to twice as long while a transaction is in flight, which keeps the
 worker busy."""
 PAUSE_A_TRANSACTION: Final = 2.0
-"""For how many times as long as the last transaction took none is begun, where there is no backlog: readers see pages
-soon, and a worker with little to do spends a third of its time in transactions at most. Behind a backlog, which is
-where pages have waited for a parser without a break since the last one, it commits every ``commit_seconds``: what a
-transaction costs besides its records is then shared by more of them."""
+"""Without a backlog, the worker begins the next transaction after this many times the duration of the last one: readers
+see pages soon, and a worker with little to do spends a third of its time in transactions at most. With a backlog, that
+is when pages have waited for a parser without a break since the last transaction, it commits every ``commit_seconds``:
+more records then share the fixed cost of a transaction."""
 REFRESH_SECONDS: Final = 3600.0
-"""Replay points of quiet partitions are committed anew this often, far below any retention of the logs."""
+"""How often replay points of quiet partitions are committed anew, far below any retention of the logs."""
 
 
 _log = logging.getLogger(__name__)
@@ -41,7 +41,8 @@ class Rhythm:
     """When to commit and to flush, in seconds; ``commit_pages`` ready pages commit at once."""
 
     claim_seconds: float = 0.2
-    """Between two batches of claims: each costs every worker a round of the protocol, however few claims it has."""
+    """Between two batches of claims: each batch costs every worker a round of the protocol, however few claims it
+    has."""
     commit_seconds: float = 1.0
     commit_pages: int = 1000
     flush_seconds: float = 60.0
@@ -51,7 +52,7 @@ class Rhythm:
 
 
 class Listener(Protocol):
-    """Hears of each pass; see ``worker.observe``."""
+    """Gets a call for each pass; see ``worker.observe``."""
 
     def failed(self, method: str) -> None:
         """This method of the listener raised."""
@@ -60,7 +61,7 @@ class Listener(Protocol):
         """CPU time of this thread spent in one step."""
 
     def passed(self, now: float) -> None:
-        """The loop lives."""
+        """The loop is alive."""
 
     def sample(self, worker: Worker, watch: Watch) -> None:
         """Look at what the worker holds: every second or two."""
@@ -79,7 +80,7 @@ class Runner:
     sleep: Callable[[float], None] = time.sleep
     stopping: bool = False
     leaving: bool = False
-    """Whether it ends for good: others are to take over before it does."""
+    """Whether it ends for good: then others take over before it ends."""
 
     def __post_init__(self) -> None:
         self.listener = contained(self.listener)
@@ -96,7 +97,7 @@ class Runner:
         self.stopping = True
 
     def run(self) -> bool:
-        """Return once it was stopped; true if everything that was in flight is committed.
+        """Return once it was stopped; true if everything in flight is committed.
 
         1. Run until told to stop.
         2. Drain: consume nothing more, commit what was consumed, within the budget.
@@ -104,7 +105,7 @@ class Runner:
            faster.
         4. If it ends for good: leave, without snapshots, and answer until the next owners do, within the same budget.
 
-        At a record that must not be decided, 2 and 3 are done for what lies before it.
+        At a record that must not be decided, it does 2 and 3 for all that lies before the record.
 
         Raises:
             Stop: the worker must not, or cannot, go on.
@@ -123,7 +124,7 @@ class Runner:
         self.worker.flush(seal=True, keep=not self.leaving)
         while not self.worker.flushed and self.clock() < deadline:
             self.worker.flush()
-            self.worker.tidy()  # who has just become active writes when it has read what its predecessor wrote
+            self.worker.tidy()  # a new active holder writes once it has read its predecessor's blocks
             self.worker.read(GATHER_SECONDS)  # a short wait that lets acknowledgements come
         if self.leaving and drained:
             _log.info("all is committed; this worker leaves, and stands by until others answer for its shards")
@@ -133,7 +134,7 @@ class Runner:
         return drained
 
     def _finish_before_the_barrier(self) -> None:
-        """Commit what is decided and write its blocks, so that all workers end at the same place."""
+        """Commit the decisions and write their blocks, so that all workers end at the same place."""
         worker, deadline = self.worker, self.clock() + self.rhythm.drain_seconds
         worker.drain()
         worker.flush(seal=True)
@@ -144,7 +145,7 @@ class Runner:
             self.sleep(GATHER_SECONDS)
 
     def one_pass(self) -> None:
-        """All steps once, in the order of ``Worker``; waits a little where nothing was to be done."""
+        """All steps once, in the order of ``Worker``; waits a little where there was nothing to do."""
         worker, now = self.worker, self.clock()
         waits = self._idle and not self.parsing.busy
         worked = bool(self._timed("poll", worker.poll))
@@ -199,7 +200,7 @@ class Runner:
         self.worker.flush(seal=seal, keep=self._is_due("keep", now, self.rhythm.keep_seconds))
 
     def _is_due(self, what: str, now: float, seconds: float) -> bool:
-        """Whether so many seconds have passed since it was due last; if so, it is done now."""
+        """Whether this many seconds have passed since it was due last; if so, it counts as done now."""
         due = now - self._last[what] >= seconds
         if due:
             self._last[what] = now

@@ -1,4 +1,4 @@
-"""The lives of what a worker owns, as tables of legal moves."""
+"""The lives of a worker's shards and partitions, as tables of legal moves."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class ShardState(Enum):
     RESTORING = "restoring"
     """Its blocks are being read from the topic."""
     REPLAYING = "replaying"
-    """The logs are being read from the end of its cover; it knows some answers that were given, not all."""
+    """The logs are being read from the end of its cover; it knows some of the answers that were given, not all."""
     ANSWERING = "answering"
     """It answers the first undecided batch."""
     LOST = "lost"
-    """Given to another worker, or the worker stopped; of no use any more."""
+    """Given to another worker, or the worker stopped; not used any more."""
 
 
 class PartitionState(Enum):
@@ -30,9 +30,9 @@ class PartitionState(Enum):
     CLAIMING = "claiming"
     """Claims what it consumes, commits what is decided."""
     UNCLAIMED = "unclaimed"
-    """Beyond the partitions that this worker claims: its pages wait for one that claims more."""
+    """Beyond the partitions that this worker claims: its pages wait for a worker that claims more."""
     LOST = "lost"
-    """Given to another worker, or taken up anew after a failed transaction; of no use any more."""
+    """Given to another worker, or taken up anew after a failed transaction; not used any more."""
 
 
 Life = TypeVar("Life", ShardState, PartitionState)
@@ -53,10 +53,10 @@ PARTITION_MOVES: Final[Mapping[PartitionState, frozenset[PartitionState]]] = {
 
 
 def moved(moves: Mapping[Life, frozenset[Life]], now: Life, to: Life) -> Life:
-    """``to``, if a life may go there from ``now``.
+    """``to``, if this move from ``now`` is legal.
 
     Raises:
-        ValueError: it may not; this is a defect of the program.
+        ValueError: it is not; this is a defect of the program.
     """
     if to not in moves[now]:
         raise ValueError(f"{type(now).__name__} cannot go from {now.value} to {to.value}")

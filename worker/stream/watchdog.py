@@ -1,4 +1,4 @@
-"""Notices what no single step can: a broker that is gone, sends that fail for good, a position that stands still."""
+"""Notices what no single step can: a broker that is gone, sends that fail for good, a position that does not move."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _log = logging.getLogger(__name__)
 class Watch:
     """Asks the broker every few seconds where the logs and the owned pages end.
 
-    ``patience`` is in seconds: how long the broker may be away, or a reader may stand still while its log goes on. For
-    a reader it is counted from the broker's answer that first shows it behind: before, its log may have ended where
-    the reader stands, and while the broker is away no reader can move.
+    ``patience`` is in seconds: how long the broker may be away, or a reader may stand still while its log grows. For a
+    reader it is counted from the broker's answer that first shows it behind: before, its log may have ended where the
+    reader stands, and while the broker is away no reader can move.
     ``lags`` holds, by page partition, the pages that are not committed, and ``logs`` where both logs begin and end, for
-    metrics; ``failing`` says what keeps failing of what is sent.
+    metrics; ``failing`` names the sends that keep failing.
     """
 
     log: Log
@@ -41,10 +41,10 @@ class Watch:
     _behind: dict[str, tuple[int, float]] = field(default_factory=dict)
 
     def check(self, now: float) -> None:
-        """Look at what was sent, and ask the broker if it is time to.
+        """Look at the sends, and ask the broker if it is time to.
 
         Raises:
-            Stop: what was sent is refused for good.
+            Stop: the broker refuses a send for good.
             Unavailable: patience is over.
         """
         self.failing = self.log.failing()

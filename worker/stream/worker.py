@@ -26,11 +26,11 @@ from worker.stream.shard.owned import OwnedShard
 from worker.stream.states import PartitionState, ShardState
 
 HINT_SECONDS: Final = 0.02
-"""For hints in one pass of the loop. Other workers wait for this one's answers meanwhile; with less, hints on many
-copies would be left out."""
+"""For hints in one pass of the loop. Other workers wait for this worker's answers in that time; with less, hints on
+many copies would be left out."""
 
 QUIET_SECONDS: Final = 2.0
-"""Without a batch for so long nobody waits for the answers of a worker that leaves."""
+"""After this long without a batch, no other worker waits for the answers of a worker that leaves."""
 
 _log = logging.getLogger(__name__)
 
@@ -40,13 +40,13 @@ class Fingerprinting(Protocol):
 
     @property
     def usage(self) -> PoolUsage:
-        """What it has to do and has taken so far, for metrics."""
+        """Its work to do and its use of time so far, for metrics."""
 
     def submit(self, record: Record) -> None:
         """Take a page; its claim comes back from ``claims``."""
 
     def claims(self, wait: float = 0.0) -> Sequence[Claim]:
-        """What is done since the last call; waits at most so many seconds for the first of it."""
+        """The claims that are done since the last call; waits at most this many seconds for the first of them."""
 
 
 @dataclass(eq=False)
@@ -57,14 +57,14 @@ class Worker:
     2. ``take_up``: locate gained partitions, restore gained shards, let them join a follower.
     3. ``read``: both logs, by every follower.
     4. ``answer``: the first undecided batch, by every shard that is active here, or whose active holder is silent.
-    5. ``decide``: what all shards have answered; store survivors, collect decisions.
+    5. ``decide``: the batches that all shards have answered; store survivors, collect decisions.
     6. ``claim``: fingerprinted pages as one batch. It comes after the answers, for which other workers wait.
     7. ``commit``: outputs and consumed offsets in one transaction.
-    8. ``flush``: hints on what was decided, within a budget; findings and blocks of survivors to their topics,
-       snapshots to the disk; bury what has expired.
-    9. ``tidy``, every second or so: read what other holders of a shard have written, remove what has expired.
+    8. ``flush``: hints on decided pages, within a budget; findings and blocks of survivors to their topics, snapshots
+       to the disk; tombstones for expired blocks.
+    9. ``tidy``, every second or so: read what other holders of a shard have written, remove expired entries.
 
-    Every step may raise ``crawler_plugin.wire.errors.Stop``; the process then ends, and whoever owns its work next
+    Every step may raise ``crawler_plugin.wire.errors.Stop``; the process then ends, and the next owner of its work
     takes it up from the logs.
     """
 
@@ -76,7 +76,7 @@ class Worker:
     observer: Observer = field(default_factory=Observer)
     resources: WorkerResources = field(default_factory=WorkerResources)
     clock: Callable[[], float] = time.monotonic
-    """In seconds: what tells how long another holder of a shard has been silent, and nothing else."""
+    """In seconds: it measures how long another holder of a shard has been silent, and nothing else."""
 
     def __post_init__(self) -> None:
         self.observer = contained(self.observer)
@@ -96,7 +96,7 @@ class Worker:
     # 1
 
     def poll(self) -> int:
-        """Take part in both groups and take in what was consumed; returns how many pages.
+        """Take part in both groups and take in the consumed pages; returns how many.
 
         The memory of lost shards is freed a little in each step: to free a gigabyte takes tens of milliseconds.
         """
@@ -124,8 +124,8 @@ class Worker:
     def _poll_shards(self) -> None:
         """Take in which roles of which shards were lost and gained.
 
-        Where a shard has two holders, one that is lost is kept until the next assignment has told that it does not come
-        back, in whatever role: so a change of roles costs no restore. Meanwhile it goes on as a standby.
+        Where a shard has two holders, the worker keeps a lost shard until the next assignment shows that it does not
+        come back, in whatever role: so a change of roles costs no restore. Until then the shard goes on as a standby.
         """
         kept = [number for number, shard in self.shards.items() if shard.role is None]
         answering = frozenset(n for n, shard in self.shards.items() if shard.state is ShardState.ANSWERING)
@@ -138,7 +138,7 @@ class Worker:
                 self.shards[number].hold(None)
         for number, role in polled.gained:
             if number >= self.policy.shards:
-                continue  # the topic has partitions that are no shards: nothing is, and nothing will be, in them
+                continue  # the topic has partitions that are no shards: they hold nothing, and never will
             if number not in self.shards:
                 self._take_shard(number)
             self.shards[number].hold(role)
@@ -148,13 +148,13 @@ class Worker:
                     self._lose_shard(number)
 
     def drain(self) -> None:
-        """Consume nothing more; what was consumed is still claimed and committed."""
+        """Consume nothing more; consumed pages are still claimed and committed."""
         self.draining = True
 
     def part(self) -> None:
         """Leave both groups, once all is drained, and stand by for the shards until others answer for them.
 
-        They have to hear of it and to restore the shards first, for which all verdicts would wait.
+        The others have to learn of it and to restore the shards first, and all verdicts would wait for that.
         """
         for number in list(self.partitions):
             self._lose_partition(number)
@@ -167,14 +167,14 @@ class Worker:
 
     @property
     def relieved(self) -> bool:
-        """Whether, since it has parted, others have answered for each shard that is here, or nothing was to be answered
-        for ``QUIET_SECONDS``."""
+        """Whether, since this worker has parted, others have answered for each shard that is here, or there was nothing
+        to answer for ``QUIET_SECONDS``."""
         return self.clock() - self._asked_at >= QUIET_SECONDS or all(
             self._follower_of(live).heard_another(shard.number) for shard, live in self._live()
         )
 
     def close(self) -> None:
-        """Read no more; what is not committed is done by the next owner."""
+        """Stop reading; the next owner does what is not committed."""
         for follower in self.followers:
             follower.close()
         for shard in self.shards.values():
@@ -189,8 +189,8 @@ class Worker:
 
     @property
     def barred(self) -> bool:
-        """Whether all before a record that must not be decided is decided here, for some of what is owned: what can be
-        committed is waited for."""
+        """Whether all before a record that must not be decided is decided here, for some of the owned shards and
+        partitions: the worker waits for what can be committed."""
         return any(follower.barred is not None for follower in self.followers)
 
     @property
@@ -214,7 +214,7 @@ class Worker:
         counts = self.policy.output == "count"
         self.partitions[number] = OwnedPartition(number, self.observer, counts, self.inheritance.consumed)
         if number >= self.policy.partitions:
-            # The topic has grown. The outputs need not have: what is claimed could not be committed.
+            # The topic has grown. The outputs may not have grown: then claimed pages could not be committed.
             self.partitions[number].move(PartitionState.UNCLAIMED)
 
     def _lose_partition(self, number: int) -> None:
@@ -239,11 +239,11 @@ class Worker:
     # 2
 
     def take_up(self) -> None:
-        """Bring what was gained one step nearer to work.
+        """Bring gained partitions and shards one step nearer to work.
 
-        Once the broker does not answer for one partition or shard, the others wait for a later step: else the worker
-        would wait for one time-out after the other. For how long the broker may be away, ``Watch`` judges. A partition
-        or shard that had begun to replay then is taken up anew, since it may have come to no follower.
+        Once the broker does not answer for one partition or shard, the others wait for a later step: otherwise the
+        worker would wait for one time-out after the other. ``Watch`` judges how long the broker may be away. A
+        partition or shard that had begun to replay then starts again, since it may have come to no follower.
         """
         for partition in list(self.partitions.values()):
             try:
@@ -295,7 +295,7 @@ class Worker:
     # 3
 
     def read(self, wait: float = 0.0) -> None:
-        """Take in what both logs have; waits so many seconds at most for more."""
+        """Read what both logs have; waits at most this many seconds for more."""
         for follower in self.followers:
             follower.read(wait if follower is self.followers[0] else 0.0)
 
@@ -304,7 +304,7 @@ class Worker:
     def answer(self) -> int:
         """Answer for every owned shard; returns how many answers were sent.
 
-        All look-ups are made before the first answer is sent, so that the answers can go to the broker in one request.
+        It makes all look-ups before it sends the first answer, so that the answers can go to the broker in one request.
         """
         found = [(shard, shard.answer(self._follower_of(live))) for shard, live in self._live()]
         answers = [(shard, answer) for shard, answer in found if answer is not None]
@@ -315,9 +315,9 @@ class Worker:
     # 5
 
     def decide(self) -> int:
-        """Decide what all shards have answered; followers that meet at the same batch become one.
+        """Decide the batches that all shards have answered; followers that meet at the same batch become one.
 
-        The follower that is furthest decides first. The others decide no batch at or behind the one at which it stands
+        The follower that is furthest decides first. The others decide no batch at or after the batch at which it stands
         then: each of them either stops before that place or arrives exactly there, and then it is closed.
 
         Raises:
@@ -347,8 +347,8 @@ class Worker:
     def _end_at_a_barrier(self) -> None:
         """End the worker at a record that must not be decided, once all that it owns has come there.
 
-        What is decided is committed before: nobody else would do that later. A partition that nobody had claimed before
-        begins where the logs end, so it may stand behind such a record: no more is decided there.
+        It commits the decisions before: no other worker would do that later. A partition without any claim so far
+        begins where the logs end, so it may stand after such a record: there the worker decides nothing more.
         """
         barriers = [barrier for follower in self.followers if (barrier := follower.barred) is not None]
         if not barriers or any(shard.live is None for shard in self.shards.values()):
@@ -405,20 +405,20 @@ class Worker:
     # 8
 
     def hint(self) -> None:
-        """Work out hints on what was decided, which wait behind all verdicts: a few pages of each shard, and more until
-        the time for them is over."""
+        """Work out hints on decided pages, which wait behind all verdicts: a few pages of each shard, and more until
+        the time for hints is over."""
         end = self.clock() + HINT_SECONDS
         waiting = [live.hints for _, live in self._live()]
         while (waiting := [hints for hints in waiting if hints.step()]) and self.clock() < end:
             pass
 
     def flush(self, *, seal: bool = False, keep: bool = False) -> None:
-        """Tell what was found out, write sealed blocks and tombstones; with ``seal``, seal first what was decided since
-        the last block.
+        """Send findings, write sealed blocks and tombstones; with ``seal``, first seal what was decided since the last
+        block.
 
         With ``keep`` also take a snapshot of every shard, if this worker has a folder for them: one in each later step.
-        Taking a shard's state copies it, and the answers wait meanwhile; with copies of all shards at once the worker
-        would need memory for a second index.
+        Taking a shard's state copies it, and the answers wait during that time; with copies of all shards at once the
+        worker would need memory for a second index.
         """
         self.hint()
         due = None
@@ -444,7 +444,7 @@ class Worker:
     # 9
 
     def tidy(self) -> None:
-        """Take in what has landed on ``index``; remove what has expired from memory."""
+        """Take in what has landed on ``index``; remove expired entries from memory."""
         for shard, live in self._live():
             if shard.index_follower is not None:
                 shard.index_follower.step()

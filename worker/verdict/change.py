@@ -1,6 +1,6 @@
 """What has changed at a URL since the last fetch whose text survived (the setting ``near.track_changes``).
 
-No verdict depends on it; like a verdict it is a function of the log alone.
+No verdict depends on it. Like a verdict it is a function of the log alone.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _SEEN_DTYPES: Final = {
     "seen_tokens": "<u4",
     "seen_agreement": "u1",
 }
-"""Of the columns of an ``Answer``."""
+"""The columns of an ``Answer``."""
 
 
 class Change(NamedTuple):
-    """What a page's text is to that of the latest survivor of its URL, whose ``order`` is given.
+    """How a page's text differs from the text of the latest survivor of its URL; ``order`` is that survivor's.
 
     ``previous`` is ``same`` for equal texts, ``none`` where there is no such survivor. ``share`` is the estimated share
-    of the text's bigrams that are new, 0 to 1, where something tells.
+    of the text's bigrams that are new, 0 to 1, where it can be estimated.
     """
 
     previous: Literal["same", "changed", "none"]
@@ -45,7 +45,7 @@ class Change(NamedTuple):
 
     @classmethod
     def of(cls, claim: Claim, order: Order, tokens: int, agreement: int) -> Change:
-        """From that survivor's order and tokens, and the agreement of both as in an ``Answer``."""
+        """From the order and tokens of that survivor, and the agreement of the two texts as in an ``Answer``."""
         if agreement == SAME_TEXT:
             return cls(SAME, 0.0, order)
         return cls(CHANGED, None if agreement == NOT_KNOWN else share_of_new(agreement, claim.tokens, tokens), order)
@@ -56,10 +56,10 @@ NO_EARLIER: Final = Change(NONE)
 
 @dataclass(frozen=True, eq=False)
 class LatestOfUrl:
-    """The latest survivor of each claim's URL and scope before it.
+    """For each claim, the latest survivor of the same URL and scope before it.
 
-    ``here`` int64 (n,) is its place in this batch, -1 for none; ``stored`` int64 (n,) the number among all that the
-    answers tell of survivors of earlier batches, -1 for none. Each of those is a row of ``rows``.
+    ``here`` int64 (n,) is the survivor's place in this batch, -1 for none; ``stored`` int64 (n,) its number among all
+    survivors of earlier batches that the answers name, -1 for none. Each place and each number is a row of ``rows``.
     """
 
     claims: Claims
@@ -69,7 +69,7 @@ class LatestOfUrl:
 
     @classmethod
     def of(cls, claims: Claims, unique: NDArray[np.bool_], answers: Sequence[Answer]) -> LatestOfUrl:
-        """From the survivors of this batch, bool (n,), and what the shards have answered."""
+        """From the survivors of this batch, bool (n,), and the shards' answers."""
         place, batch, place_there, tokens, agreement = (
             np.frombuffer(b"".join([getattr(answer, name) for answer in answers]), dtype)
             for name, dtype in _SEEN_DTYPES.items()
@@ -83,7 +83,7 @@ class LatestOfUrl:
         return cls(claims, _latest_here(claims, unique), stored, (batch, place_there, tokens, agreement))
 
     def change(self, batch: int, place: int, claim: Claim) -> Change:
-        """What the claim at a place of this batch is to it."""
+        """How the text of the claim at this place of the batch differs from that of the latest survivor of its URL."""
         if (here := int(self.here[place])) != _NONE:
             other = self.claims[here]
             return Change.of(claim, (batch, here), other.tokens, _seen_agreement(claim, other))
@@ -108,7 +108,7 @@ def _latest_here(claims: Claims, unique: NDArray[np.bool_]) -> NDArray[np.int64]
 
 
 def _seen_agreement(claim: Claim, other: Claim) -> int:
-    """That of two claims, as an ``Answer`` has it."""
+    """The agreement of two claims, in the form that an ``Answer`` holds."""
     if claim.text_hash == other.text_hash and (claim.fingerprint is None) == (other.fingerprint is None):
         return SAME_TEXT
     return agreement(claim.sketch, other.sketch) if claim.sketch and other.sketch else NOT_KNOWN

@@ -1,6 +1,7 @@
-"""The claims of a batch as columns, and the record of ``fingerprints`` that they travel in.
+"""The claims of a batch as columns, and the record of ``fingerprints`` that carries them.
 
-Every worker reads every claim and owns few of the pages: it looks at columns, and makes a ``Claim`` of what is its own.
+Every worker reads every claim and owns few of the pages: it works on columns, and makes a ``Claim`` only of its own
+pages.
 """
 
 from __future__ import annotations
@@ -32,25 +33,26 @@ _DTYPES: Final[Mapping[str, np.dtype[Any]]] = {
     "bare": np.dtype("u1"),
     "language": np.dtype("u1"),
 }
-"""Of the columns of ``messages.PACKED_WIDTHS``."""
+"""The columns of ``messages.PACKED_WIDTHS``."""
 _WIDTH: Final = sum(PACKED_WIDTHS.values())
 _ALL_FLAGS: Final = NOT_STORED | PARDONED
 _MOST_URL_BYTES: Final = 1 << 24
-"""Of a batch: four times what 1,024 claims have with the longest URLs. More would be forged, to fill the memory."""
+"""Bytes of a batch: four times the size of 1,024 claims with the longest URLs. A larger one must be forged, to fill the
+memory."""
 _U64: Final = np.dtype("<u8")
 _U32: Final = np.dtype("<u4")
 
 
 @dataclass(frozen=True, eq=False)
 class Claims(Sequence[Claim]):
-    """Claims in their order, n of them; one by its place is a ``Claim``, made when it is asked for.
+    """n claims in their order; indexing by place makes a ``Claim``.
 
     ``partition`` int64, ``offset`` int64, ``clock`` int64 (milliseconds since 1970 UTC), ``language`` uint8, a place in
-    ``languages``; ``pages`` is what ``near`` reads of them, with all its columns. ``dead`` holds places and reasons.
-    ``ends`` int64 says where in ``urls`` each URL ends; ``canonical`` uint64 is the hash of the URL that a page calls
-    its own, ``status`` uint16 that of HTTP, ``template`` uint32 stands for its URL's template, 0 for none each.
-    ``rows`` are the claims that the columns were made of, if they were. ``flags`` uint8 is None where no claim has any.
-    Do not write to columns.
+    ``languages``; ``pages`` holds the columns that ``near`` reads. ``dead`` holds places and reasons. ``ends`` int64
+    says where in ``urls`` each URL ends; ``canonical`` uint64 is the hash of the URL that the page names as canonical,
+    ``status`` uint16 the HTTP status, ``template`` uint32 stands for the template of the URL; 0 in each of the three
+    means none. ``rows`` are the claims that the columns were made from, if there were any. ``flags`` uint8 is None
+    where no claim has any. Do not write to columns.
     """
 
     partition: NDArray[np.int64]
@@ -116,7 +118,7 @@ class Claims(Sequence[Claim]):
 
     @classmethod
     def of_batch(cls, batch: Batch) -> Claims:
-        """What a record of ``fingerprints`` holds.
+        """The claims in a record of ``fingerprints``.
 
         Raises:
             UnreadableRecord: columns that contradict each other; the same for every worker.
@@ -160,7 +162,7 @@ class Claims(Sequence[Claim]):
         )
 
     def to_batch(self, scheme: bytes, writer: bytes) -> Batch:
-        """The record that holds them."""
+        """The record that holds these claims."""
         pages = self.pages
         bare = pages.bare if self.flags is None else pages.bare | self.flags << np.uint8(1)
         columns = {
@@ -190,12 +192,12 @@ class Claims(Sequence[Claim]):
         )
 
     def dated(self, first: int, clock: NDArray[np.int64]) -> Claims:
-        """The same at other times, int64 (n,), of the offsets from ``first`` on."""
+        """The same claims with other times, int64 (n,), for the offsets from ``first`` on."""
         offset = np.arange(first, first + len(self), dtype=np.int64)
         return replace(self, offset=offset, clock=clock, rows=None)
 
     def doubted(self, doubt: NDArray[np.uint8]) -> Claims:
-        """The same with other doubts, uint8 (n,)."""
+        """The same claims with other doubts, uint8 (n,)."""
         rows = self.rows
         if rows is not None:
             pairs = zip(rows, doubt.tolist(), strict=True)
@@ -243,11 +245,11 @@ class Claims(Sequence[Claim]):
         )
 
     def url(self, place: int) -> str:
-        """That of one page, canonical."""
+        """The canonical URL of one page."""
         return self.urls[self.ends[place - 1] if place else 0 : self.ends[place]].decode()
 
     def urls_at(self, places: NDArray[np.int64]) -> tuple[str, ...]:
-        """Those of some pages."""
+        """The URLs of some pages."""
         begins, ends = self._begins[places].tolist(), self.ends[places].tolist()
         if self.urls.isascii():
             text = self.urls.decode("ascii")
@@ -256,11 +258,11 @@ class Claims(Sequence[Claim]):
 
     @cached_property
     def url_hashes(self) -> NDArray[np.uint64]:
-        """Of all URLs, as an index keeps them: uint64 (n,)."""
+        """The hashes of all URLs, as an index keeps them: uint64 (n,)."""
         return self.url_hashes_at(np.arange(len(self)))
 
     def url_hashes_at(self, places: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Those of some pages, uint64."""
+        """The hashes of some pages' URLs, uint64."""
         return hash_slices(self.urls, self._begins[places], self.ends[places])
 
     @property
@@ -286,7 +288,7 @@ class Claims(Sequence[Claim]):
 
     @cached_property
     def flagged(self) -> Flagged | None:
-        """What the flags say, None where no claim has any."""
+        """What the flags mean for these claims, None where no claim has any."""
         if self.flags is None:
             return None
         first: dict[str, int] = {}
@@ -298,7 +300,7 @@ class Claims(Sequence[Claim]):
 
     @cached_property
     def highest(self) -> dict[int, int]:
-        """The highest offset of each partition that pages are claimed of."""
+        """The highest offset that is claimed of each partition."""
         order = np.lexsort((self.offset, self.partition))
         last = np.flatnonzero(np.diff(self.partition[order], append=_NO_PARTITION))
         return dict(zip(self.partition[order[last]].tolist(), self.offset[order[last]].tolist(), strict=True))

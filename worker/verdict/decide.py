@@ -1,4 +1,4 @@
-"""``decide``: the only place that judges. Every worker runs it on the same log and gets the same verdicts."""
+"""``decide``: the only function that judges. Every worker runs it on the same log and gets the same verdicts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _HALF: Final = np.uint64(32)
 
 
 class Homed(Protocol):
-    """What decides in which shard of the index a page lives."""
+    """The fields that decide which shard of the index stores a page."""
 
     @property
     def fingerprint(self) -> int | None:
@@ -48,7 +48,7 @@ class Homed(Protocol):
 
     @property
     def text_hash(self) -> int:
-        """64 bits that stand for the text, or for the bytes of a page without any."""
+        """64 bits that stand for the text or, for a page without text, for its bytes."""
 
     @property
     def title(self) -> int:
@@ -56,13 +56,13 @@ class Homed(Protocol):
 
     @property
     def doubt(self) -> int:
-        """As of ``worker.fingerprint.scoped``."""
+        """A doubt of ``worker.fingerprint.scoped``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What was decided of one claim. ``original`` is the survivor that a duplicate or refetch is near to; ``change`` is
-    None where nobody looks for it (``near.track_changes``), and of dead claims."""
+    """The decision on one claim. ``original`` is the survivor that a duplicate or refetch is near to; ``change`` is
+    None where changes are not tracked (``near.track_changes``), and for dead claims."""
 
     order: Order
     claim: Claim
@@ -73,7 +73,7 @@ class Decision:
 
     @property
     def suspect(self) -> bool:
-        """Whether it is a duplicate of a survivor that was known to be suspect; a hint, and no part of the verdict."""
+        """Whether it is a duplicate of a survivor that was known to be suspect; a hint, not part of the verdict."""
         return self.outcome == DUPLICATE and self.original is not None and self.original.suspect
 
     @property
@@ -84,7 +84,8 @@ class Decision:
 
     @property
     def similarity(self) -> float | None:
-        """Estimated share of pairs of neighbouring words in common with the original, 0 to 1, where something tells."""
+        """Estimated share of pairs of neighbouring words in common with the original, 0 to 1, where it can be
+        estimated."""
         if self.original is None:
             return None
         if self.original.reason in (EXACT_TEXT, EXACT_BYTES):
@@ -95,13 +96,13 @@ class Decision:
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """What was decided of the n claims of the batch at offset ``batch``; iterated, the decisions on those not void.
+    """The decisions on the n claims of the batch at offset ``batch``; iterating yields the decisions on claims that are
+    not void.
 
-    ``void`` and ``unique`` bool (n,), of which those that are stored are survivors; ``earlier`` int64 (n,), the place
-    of the survivor in this batch that a page is near to, and ``stored`` int64 (n,), the number of the hit that tells of
-    a survivor of an earlier one, -1 for none.
-    ``seen`` is None where nobody looks for earlier texts; else it has the latest survivor of the page's URL.
-    ``answers`` are those of all shards.
+    ``void`` and ``unique`` are bool (n,); the unique claims that are stored are survivors. ``earlier`` int64 (n,) is
+    the place of the survivor in this batch that a page is near to, and ``stored`` int64 (n,) the number of the hit that
+    names a survivor of an earlier batch, -1 for none. ``seen`` is None where changes are not tracked; otherwise it has
+    the latest survivor of the page's URL. ``answers`` are those of all shards.
     """
 
     batch: int
@@ -120,7 +121,7 @@ class Decisions:
 
     @cached_property
     def rows(self) -> tuple[Decision, ...]:
-        """All of them one by one; for who owns all pages."""
+        """All decisions one by one; for a caller that owns all pages."""
         return tuple(map(self.of, np.flatnonzero(~self.void).tolist()))
 
     def of(self, place: int) -> Decision:
@@ -137,7 +138,7 @@ class Decisions:
         return Decision(order, claim, DUPLICATE, original.reason, original, change)
 
     def survivors(self, shard: int, shards: int) -> NDArray[np.int64]:
-        """The places, ascending, of survivors whose home is this one of so many shards."""
+        """The places, ascending, of survivors whose home is shard ``shard`` of ``shards``."""
         if not self._homes:
             places = np.flatnonzero(self.unique & self.claims.stored)
             homes = home_shards(self.claims.pages, shards)[places]
@@ -146,9 +147,9 @@ class Decisions:
         return self._homes.get(shard, self._homes[_NONE])
 
     def copies(self, shard: int, shards: int, *, of_site: bool = False) -> Iterator[tuple[int, Order, str]]:
-        """The pages near to a survivor that lives in this one of so many shards: place, its order and its URL; by their
-        places, and without those that are not to be stored, which nothing remembers. ``of_site``: without those of
-        which it is known that the survivor is of another site."""
+        """The pages near to a survivor that lives in shard ``shard`` of ``shards``: each page's place, the survivor's
+        order and its URL, by place. Pages that are not to be stored are left out, since nothing remembers them.
+        ``of_site`` also leaves out pages whose survivor is known to be of another site."""
         pages = self.claims.pages
         assert pages.site is not None
         number = next((number for number, answer in enumerate(self.answers) if answer.shard == shard), None)
@@ -175,7 +176,7 @@ class Decisions:
 
     @cached_property
     def again(self) -> NDArray[np.bool_]:
-        """Which pages are near to a survivor of their own URL: those whose verdict is refetch."""
+        """Which pages are near to a survivor of their own URL: their verdict is refetch."""
         claims = self.claims
         again = np.zeros(len(claims), np.bool_)
         places = np.flatnonzero(claims.alive & (self.stored != _NONE))
@@ -225,7 +226,7 @@ def _why_unique(claim: Claim) -> str:
 
 
 def _may_be_same(sites: NDArray[np.uint32], others: NDArray[np.uint32]) -> NDArray[np.bool_]:
-    """Which sites are the same as those of others, or not known."""
+    """Which sites are the same as the others, or unknown."""
     same: NDArray[np.bool_] = (sites == others) | (sites == 0) | (others == 0)
     return same
 
@@ -233,7 +234,7 @@ def _may_be_same(sites: NDArray[np.uint32], others: NDArray[np.uint32]) -> NDArr
 def agreed_void(answers: Sequence[Answer]) -> NDArray[np.uint32]:
     """The places of void claims, on which all shards must agree.
 
-    Raises:
+    Refused: they do not agree; the state of one shard is corrupt.
         Refused: they do not; one shard's state is corrupt.
     """
     first = answers[0]
@@ -252,15 +253,15 @@ def decide(
 ) -> Decisions:
     """Judge the batch at offset ``batch`` from the answers of all shards.
 
-    Claims are walked in order. Of the earliest live survivors in the answers and the survivors before it in this batch,
-    a claim is compared with the earliest: none, and it is unique, a survivor itself; one of its own URL, and it is a
-    refetch; else it is a duplicate of that survivor, never of another duplicate. Every stored survivor comes from an
-    earlier batch, so it is before any survivor of this one. A unique page that is not to be stored is no survivor. A
-    pardoned one is compared with survivors of its own URL only: an answer names no others, unless there are so many
-    that no further page is pardoned beside them.
+    It goes through the claims in order. It compares each claim with the earliest of two: the earliest live survivor in
+    the answers and the earliest survivor before the claim in this batch. With none, the claim is unique, a survivor
+    itself; with a survivor of its own URL it is a refetch; otherwise it is a duplicate of that survivor, never of
+    another duplicate. Every stored survivor comes from an earlier batch, so it comes before any survivor of this one. A
+    unique page that is not to be stored is no survivor. A pardoned page is compared with survivors of its own URL only:
+    an answer names no others, unless it names so many that no further page is pardoned.
 
-    With ``track_changes`` each is compared with the latest survivor of its URL and scope, too: the last one before it
-    in this batch, else the latest in the answers. No verdict depends on that.
+    With ``track_changes`` it also compares each claim with the latest survivor of its URL and scope: the last one
+    before it in this batch, otherwise the latest in the answers. No verdict depends on that.
 
     Raises:
         Refused: the answers contradict each other.
@@ -278,7 +279,8 @@ def decide(
 
 
 def _earliest_stored(answers: Sequence[Answer], count: int) -> NDArray[np.int64]:
-    """For each of so many claims the number, among the hits of all answers, of the earliest survivor's; -1 for none."""
+    """For each of ``count`` claims the number, among the hits of all answers, of the hit on the earliest survivor; -1
+    for none."""
 
     def column(name: str, dtype: str) -> NDArray[Any]:
         return np.frombuffer(b"".join([getattr(answer, name) for answer in answers]), dtype)
@@ -300,8 +302,8 @@ def _places(column: bytes) -> NDArray[np.uint32]:
 def home_shard(page: Homed, shards: int) -> int:
     """The one shard that stores this page if it survives.
 
-    A multiplication by the golden ratio spreads neighbouring fingerprints (Knuth, TAOCP volume 3, section 6.4); equal
-    ones meet in the same shard, but for those of doubted texts: one may stand under a million titles.
+    A multiplication by the golden ratio spreads neighbouring fingerprints (Knuth, TAOCP volume 3, section 6.4). Equal
+    fingerprints go to the same shard, except those of doubted texts: one such text may stand under a million titles.
     """
     identity = page.text_hash if page.fingerprint is None else page.fingerprint
     if page.doubt:

@@ -1,18 +1,18 @@
-"""What the copies of a page tell of it: that another one is preferred, or that it is no page at all.
+"""What the copies of a survivor show about it: that another page is preferred, or that it is a soft 404.
 
 Each shard counts for the survivors that it stores, so each group of copies is counted in one place. No verdict depends
-on it, and it is in memory only: a shard that is restored begins anew with the copies that come then.
+on the counts. They are in memory only: a restored shard begins anew with the copies that come then.
 
-- *preferred*: a page that came later is the one that the survivor itself, or a copy of it, names as canonical. Whoever
-  names itself says nothing of the others. Of the survivor that is known for as long as its group is remembered.
-- *soft-404*: the same short text, with status 200, at addresses of the survivor's host that have nothing to do with
-  each other. Two addresses have where both lie in the same top folder, by its template, or end in the same segment:
-  pages of one template, the pages of a calendar, a product in many categories, one page in many languages. Where more
-  than a few end alike it is a page that is reached in many ways. Other hosts do not count, and other accounts of the
-  host do not suffice (``_account``): else whoever copies a page could make it none.
+- *preferred*: the survivor itself, or a copy of it, names a page that came later as canonical. A page that names itself
+says nothing about the others. This is known for as long as the survivor's group is remembered.
+- *soft-404*: the same short text, with status 200, at unrelated addresses of the survivor's host. Two addresses are
+related if both lie in the same top folder, by its template, or end in the same segment: pages of one template, the
+pages of a calendar, a product in many categories, one page in many languages. If more than a few addresses end alike,
+the text is a page that can be reached in many ways. Other hosts do not count, and other accounts of the host do not
+suffice (``_account``): otherwise anyone who copies a page could make it look like a soft 404.
 
-It sees each page behind its verdict (``worker.stream.shard.hints``), and none at a very long address: no site can fill
-the memory with what is remembered of its pages.
+The counts see each page after its verdict (``worker.stream.shard.hints``), and no page at a very long address: so no
+site can fill the memory with what is remembered of its pages.
 """
 
 from __future__ import annotations
@@ -34,21 +34,22 @@ NamedBy: TypeAlias = Literal["survivor", "copy"]
 OK: Final = 200
 _NAMED: Final = 8
 _MEMBERS: Final = 16
-"""URLs that are remembered of a group, so that a page that came before one that names it is recognised."""
+"""URLs that are remembered of a group, to recognise a page that came before the page that names it."""
 _EXAMINED: Final = 256
-"""Of a group so many copies are looked at; of a page that is none, far fewer are enough."""
+"""Copies of a group that are looked at; far fewer are enough to show a soft 404."""
 _OWN_ENDINGS: Final = 0.8
-"""Least share of different endings among the addresses of what is no page. Real paths seldom end alike (index.html); of
-a page that is shown in many places, most end with its name."""
+"""Least share of different endings among the addresses of a soft 404. Real paths seldom end alike (index.html); of a
+page that is shown in many places, most addresses end with its name."""
 _LANGUAGE: Final = re.compile(r"[a-z]{2}(?:[-_][a-z]{2,4})?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class FindingRules:
-    """``soft_404_places``: at so many unrelated addresses a text of at most ``soft_404_tokens`` is no page; 0: never.
+    """``soft_404_places``: unrelated addresses at which a text of at most ``soft_404_tokens`` is a soft 404; 0: never.
 
-    ``groups``: so many groups of copies are remembered for each shard, those that grew last; 0: neither is looked for.
-    ``suspect_pages``: with so many copies of a template a survivor is suspect (``worker.verdict.suspects``); 0: never.
+    ``groups``: groups of copies that are remembered for each shard, those that grew last; 0: neither finding is looked
+    for. ``suspect_pages``: copies of a template with which a survivor is suspect (``worker.verdict.suspects``); 0:
+    never.
     """
 
     soft_404_places: int = 9
@@ -59,9 +60,9 @@ class FindingRules:
 
 @dataclass(eq=False)
 class _Group:
-    """A survivor and what its copies have told. ``named`` maps hashes of URLs to who named them; ``folders`` and
-    ``endings`` are hashes of what ``_address`` finds; ``at_home`` says that one is of the survivor's own account and
-    ends otherwise."""
+    """A survivor and what its copies have shown. ``named`` maps hashes of URLs to the pages that named them;
+    ``folders`` and ``endings`` are hashes of the parts that ``_address`` finds; ``at_home`` says that one copy is of
+    the survivor's own account and ends differently."""
 
     url: str
     url_hash: int
@@ -82,10 +83,10 @@ class _Group:
 
 
 def canonical_of(decision: Decision) -> str | None:
-    """Whom a page names as canonical: ``self``, the ``original`` that the verdict names, or an ``other`` page.
+    """Which page a page names as canonical: ``self``, the ``original`` that the verdict names, or an ``other`` page.
 
-    None where it names none, or is dead. The verdict agrees where a duplicate names its original, and where no page but
-    a duplicate names itself.
+    None where it names none, or is dead. The verdict agrees with the page in two cases: a duplicate names its original,
+    or a page that is no duplicate names itself.
     """
     claim, original = decision.claim, decision.original
     if not claim.canonical or claim.dead is not None:
@@ -108,7 +109,7 @@ class CopyGroups:
         return len(self._groups)
 
     def is_no_page(self, survivor: Order) -> bool:
-        """Whether this survivor was found to be none."""
+        """Whether this survivor was found to be a soft 404."""
         group = self._groups.get(survivor)
         return group is not None and group.no_page
 
@@ -128,7 +129,7 @@ class CopyGroups:
             self._groups.popitem(last=False)
 
     def copy(self, claims: Claims, place: int, order: Order, survivor: str) -> Iterator[SurvivorFinding]:
-        """Count a copy of a survivor; yields what is found out by it."""
+        """Count a copy of a survivor; yields the findings that it brings."""
         url = claims.url(place)
         if url == survivor:
             return
@@ -155,7 +156,7 @@ class CopyGroups:
 
 
 def _preferred(group: _Group, url: str, canonical: int) -> Iterator[tuple[str, NamedBy]]:
-    """The pages of a group that turn out to be its canonical ones with this copy, each once, with who named it."""
+    """The pages of a group that this copy shows to be its canonical ones, each once, with the page that named it."""
     own = hash_bytes(url.encode())
     if own in group.named and own not in group.members:
         yield url, group.named[own]
@@ -169,10 +170,10 @@ def _preferred(group: _Group, url: str, canonical: int) -> Iterator[tuple[str, N
 
 
 def _unrelated(group: _Group, url: str, least: int) -> int:
-    """At how many addresses the text was found that have nothing to do with each other, the survivor's among them.
+    """The number of unrelated addresses at which the text was found, including the survivor's.
 
-    0 where they cannot be enough yet, too many end alike, or none but the survivor is of its account. Templates are
-    only made where they may be enough.
+    0 while they cannot be enough, where too many end alike, or where only the survivor is of its account. Templates are
+    made only where the addresses may be enough.
     """
     host = host_of(group.url)
     if host_of(url) != host:
@@ -194,18 +195,18 @@ def _unrelated(group: _Group, url: str, least: int) -> int:
 
 
 def host_of(url: str) -> str:
-    """What stands between a URL's scheme and its path."""
+    """The part between a URL's scheme and its path."""
     return url.partition("://")[2].partition("/")[0]
 
 
 def _path(url: str) -> str:
-    """Without the slash that it begins with."""
+    """The path without its leading slash."""
     return url.partition("://")[2].partition("/")[2].partition("?")[0]
 
 
 def _account(url: str) -> str:
-    """Whose a page is on a host of many users: the top folder, or ``~name`` and ``@name``; empty for other pages at the
-    root. Users whose names are hosts, as below a private suffix, are told apart by these.
+    """The account that a page belongs to on a host of many users: the top folder, or ``~name`` and ``@name``; empty for
+    other pages at the root. Users whose names are hosts, as below a private suffix, are told apart by their hosts.
     """
     first, slash, _ = _path(url).partition("/")
     return first if slash or first.startswith(("~", "@")) else ""

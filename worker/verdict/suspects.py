@@ -1,14 +1,14 @@
-"""Which survivors are *suspect*: they take a whole template of their site, whose pages have titles that all differ.
+"""Which survivors are *suspect*: they swallow a whole template of their site, whose pages all have different titles.
 
-A shop that says little of each product, or a site whose text is put in by scripts, may come out as one page. Its
-titles tell: copies of one page mostly share its title, and different pages have titles of their own. A survivor is
-suspect once 20 copies (``FindingRules.suspect_pages``) of one URL template of its own host, nine in ten of all pages
-that came of that template, have titles that no other of them has.
+A shop that says little of each product, or a site whose text is put in by scripts, may look like one page. Titles give
+this away: copies of one page mostly share its title, and different pages have titles of their own. A survivor becomes
+suspect with 20 copies (``FindingRules.suspect_pages``) of one URL template of its own host that have titles no other of
+them has, if they are nine in ten of all pages that came of that template.
 
-A page counts once however often it is fetched, and one without a title is a page of its template whose title differs
-from none. No verdict depends on all this. Each shard looks after the survivors that it stores; of a template the pages
-are counted once for all shards of a process (``Templates``). Who is suspect stays so, over restores too; the counts are
-in memory only and begin anew.
+A page counts once however often it is fetched, and a page without a title counts for its template, with a title that
+differs from none. No verdict depends on all this. Each shard looks after the survivors that it stores; the pages of a
+template are counted once for all shards of a process (``Templates``). A suspect survivor stays suspect, over restores
+too; the counts are in memory only and begin anew.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from worker.verdict.decide import Decisions
 from worker.verdict.findings import host_of
 
 _TENTHS: Final = 9
-"""Of a template's pages, from which on a survivor takes it."""
+"""Share of a template's pages from which on a survivor swallows the template."""
 _MOST: Final = 1 << 17
-"""URLs and titles that are remembered in all, a template as five: some 10 MB. The templates of which a page came last
-stay."""
+"""URLs and titles that are remembered in all, a template counted as five: some 10 MB. The templates that got a page
+last stay."""
 _TEMPLATE: Final = 5
 _EXAMINED: Final = 1 << 10
-"""Of the copies of one survivor so many of a template are looked at."""
+"""Copies of one survivor that are looked at in a template."""
 LONG_AGO: Final = (-1, 0)
 """Before all pages."""
 _MOST_KNOWN: Final = 1 << 16
-"""Suspects that a shard knows; 12 bytes each in its blocks."""
+"""Suspects that a shard remembers; 12 bytes each in its blocks."""
 
 
 @dataclass(eq=False, slots=True)
 class _Taken:
-    """What one survivor takes of a template, as hashes."""
+    """What one survivor swallows of a template, as hashes."""
 
     urls: set[int] = field(default_factory=set)
     titles: set[int] = field(default_factory=set)
@@ -54,7 +54,8 @@ class _Taken:
 
 
 class _Template:
-    """``pages`` came since batch ``since``, each URL of a remembered copy once; what survivors take of them, if any."""
+    """``pages`` came since batch ``since``; each URL of a remembered copy counts once. ``taken`` is what survivors
+    swallow of them, if any."""
 
     __slots__ = "pages", "since", "taken"
 
@@ -64,9 +65,9 @@ class _Template:
 
 
 class Templates:
-    """The pages of the URL templates that came last; one for all shards of a process, so that it counts a batch once.
+    """The pages of the URL templates that came last; one object for a process's shards: it counts a batch once.
 
-    A shard may lag behind the others, and tell of its copies later: those of batches from before a template was
+    A shard may lag behind the others, and report its copies later: copies from batches before the template was
     remembered do not count.
     """
 
@@ -82,11 +83,12 @@ class Templates:
 
     @property
     def held(self) -> int:
-        """What is remembered, in URLs and titles."""
+        """The number of URLs and titles that are remembered."""
         return self._held
 
     def count(self, decisions: Decisions) -> None:
-        """Count the pages of a batch, whoever stores their survivors; a second time is none."""
+        """Count the pages of a batch, whichever shard stores their survivors; a second call for a batch counts
+        nothing."""
         if decisions.batch <= self._to:
             return
         self._to = decisions.batch
@@ -114,8 +116,8 @@ class Templates:
                 self._held -= sum(map(len, template.taken.values()))
 
     def take(self, number: int, page: Order, survivor: Order, url: int, title: int) -> int:
-        """A survivor takes a page of this template, hash and title, 0 for none. How many titles differ, where these are
-        nine in ten of the template's pages up to this one; else 0."""
+        """A survivor takes a page of this template, by hash and title, 0 for none. Returns how many titles differ, if
+        these are nine in ten of the template's pages up to this one; otherwise 0."""
         batch, place = page
         template = self._templates.get(number)
         if template is None or batch < template.since:
@@ -139,8 +141,8 @@ class Templates:
 
 
 class Suspects:
-    """Those among one shard's survivors: ``known`` has each with the page by which it became suspect. It begins with
-    those of before, and is kept up to date."""
+    """The suspects among one shard's survivors: ``known`` has each with the page by which it became suspect. It begins
+    with the suspects of before, and is kept up to date."""
 
     of_site = True
 
@@ -152,18 +154,18 @@ class Suspects:
         self._unsealed: list[Order] = []
 
     def begin(self, decisions: Decisions) -> None:
-        """The pages of this batch are looked at next."""
+        """Look at the pages of this batch next."""
         self._batch = -1
         if self._least:
             self._templates.count(decisions)
             self._batch = decisions.batch
 
     def survivor(self, claims: Claims, place: int, order: Order) -> Sequence[SurvivorFinding]:
-        """No page is suspect before it has copies."""
+        """A page without copies is not suspect."""
         return ()
 
     def copy(self, claims: Claims, place: int, order: Order, survivor: str) -> Sequence[SurvivorFinding]:
-        """Count a copy of a survivor; returns whether it is the last straw."""
+        """Count a copy of a survivor; returns whether it makes the survivor suspect."""
         template = int(claims.template[place])
         if not self._least or not template or order in self.known:
             return ()
@@ -180,12 +182,12 @@ class Suspects:
         return (SurvivorFinding(kind=SUSPECT, url=survivor, order=order, copies=titles, page=url),)
 
     def unsealed(self, floor: int) -> tuple[Order, ...]:
-        """Those that were found since this was last asked for, without survivors of batches up to ``floor``."""
+        """The suspects found since the last call, without survivors of batches up to ``floor``."""
         found, self._unsealed = self._unsealed, []
         return tuple(order for order in found if order[0] > floor)
 
     def learn(self, orders: Iterable[Order]) -> None:
-        """These are suspect, too."""
+        """Add these suspects."""
         for order in orders:
             self._know(order, LONG_AGO)
 
@@ -201,12 +203,12 @@ class Suspects:
 
 
 def own_title(title: int) -> int:
-    """The number that stands for a claim's title, 0 where it stands for none or for a URL, as odd ones do."""
+    """The number that stands for a claim's title, 0 where it stands for none or for a URL, as odd numbers do."""
     return 0 if title & 1 else title
 
 
 def in_words(finding: SurvivorFinding) -> str:
-    """What the log says of a suspect."""
+    """The log's message about a suspect."""
     return (
         f"{finding.url} may be taken for others: {finding.copies} pages of one URL template, nine in ten of those that "
         f"came, are its duplicates under titles that all differ; the last one is {finding.page}. Compare the two with "

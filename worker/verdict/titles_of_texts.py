@@ -1,16 +1,17 @@
 """Which titles stand over one text of a site: the evidence by which a claim calls a text a template's.
 
-A table says under which titles of a site a text was seen, or one near to it, among the pages that came last. A text
-that stands there under two others belongs to the site, not to the page: its claim says ``TEMPLATE``, and only pages
-of its own title are near to it (``worker.fingerprint.scoped``). For a doubted text all titles but its own are others,
-for an announced one those that are not alike: so in either case pages that are not near to each other come to lie apart
-in an index, and no bucket of it has more than a few of them.
+For the pages that came last, a table records under which titles of a site a text, or a text near to it, was seen. A
+text that was seen under two other titles belongs to the site, not to the page: its claim says ``TEMPLATE``, and only
+pages of its own title are near to it (``worker.fingerprint.scoped``). For a doubted text all titles but its own are
+others, for an announced one those that are not alike: so in either case pages that are not near to each other come to
+lie apart in an index, and no bucket of it has more than a few of them.
 
 The mark stands in the claim, and a page's first claim counts. So verdicts are a function of the log, whatever the table
-of whoever claims a page knows. The table is a function of the claims that were counted, in their order.
+of the claiming worker knows. The table is a function of the claims that were counted, in their order.
 
-*Near* are texts that share a key: one of the eight bands of a sketch (``worker.fingerprint.sketch``); without bands two
-of the four quarters of a fingerprint. Fingerprints that differ in two bits have at least one such pair in common.
+Two texts are *near* if they share a key: one of the eight bands of a sketch (``worker.fingerprint.sketch``); without
+bands, two of the four quarters of a fingerprint. Fingerprints that differ in two bits have at least one such pair in
+common.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ from worker.fingerprint.sketch import BANDS
 from worker.verdict.claims import Claims
 
 _MOST: Final = 64_000
-"""Keys of each of the two generations: the texts of the last 8,000 to 16,000 pages, copies left out, in 17 MB. With
-fewer a site whose pages come seldom is not found out."""
+"""Keys of each of the two generations: the texts of the last 8,000 to 16,000 pages, without copies, in 17 MB. With
+fewer the table does not recognise a site whose pages come seldom."""
 _PAIRS: Final = tuple(combinations((0, 16, 32, 48), 2))
 _QUARTER: Final = np.uint64((1 << 16) - 1)
 _HALF: Final = np.uint64(32)
@@ -39,7 +40,7 @@ _ROW: Final = np.dtype(("<u8", EVIDENCE_BYTES // 8))
 _TURN: Final = bytes(EVIDENCE_BYTES)
 """A row that says that the young generation became the old one."""
 START: Final = b"\1" + bytes(EVIDENCE_BYTES - 1)
-"""A row that says that nothing is known yet: behind it comes all that is."""
+"""A row that says that nothing is known yet: the rows after it hold all that is known."""
 _NOTHING: Final = np.empty(0, np.int32)
 
 
@@ -55,7 +56,7 @@ def _kernels() -> ModuleType:
 
 
 class _Generation:
-    """So many keys at most, each with its titles; ``known`` is what kernels are told of them."""
+    """At most ``room`` keys, each with its titles; ``known`` is the description that kernels get."""
 
     def __init__(self, room: int) -> None:
         kernels = _kernels()
@@ -70,11 +71,11 @@ class _Generation:
 
     @property
     def entries(self) -> NDArray[np.uint64]:
-        """Those of its keys."""
+        """The entries of its keys."""
         return self._entries[: len(self)]
 
     def grown(self, secret: NDArray[np.uint64]) -> _Generation:
-        """The same with more room."""
+        """The same generation with more room."""
         kernels, larger = _kernels(), _Generation(2 * (len(self) + BANDS))
         larger._entries[: len(self)] = self.entries
         larger.known[kernels.COUNT] = len(self)
@@ -84,7 +85,7 @@ class _Generation:
 
 @dataclass(frozen=True, eq=False)
 class _Trial:
-    """What came before claims that are not counted for good, and what counting them changed."""
+    """The state before claims that are counted only for now, and what counting them changed."""
 
     young: _Generation
     old: _Generation
@@ -95,13 +96,13 @@ class _Trial:
 
 
 class TitlesOfTexts:
-    """A table of at most ``most`` keys, and as many of before.
+    """A table of at most ``most`` keys, and as many from before.
 
-    With a ``secret`` nobody who lacks it can make texts whose keys all lie in one chain; what the table says does not
+    With a ``secret`` no one who lacks it can make texts whose keys all lie in one chain; the table's findings do not
     depend on it.
 
-    A key is looked for in the young generation, then in the old one, from which it is taken over. When the young one is
-    full it becomes the old one, and what that held is forgotten.
+    A key is looked for in the young generation, then in the old one, from which it is copied into the young one. A full
+    young generation becomes the old one, and the table forgets the old one's keys.
 
     Raises:
         UsageError: numba cannot run here.
@@ -123,9 +124,9 @@ class TitlesOfTexts:
         return len(self._young)
 
     def mark(self, claims: Claims) -> NDArray[np.uint8]:
-        """How far the text of each of these claims is doubted, uint8 (n,): it is a template's if it is one by what was
-        counted before. Then it is counted itself, if it is one that is stored; but if ``keep`` is not called next, none
-        of them is."""
+        """How far the text of each of these claims is doubted, uint8 (n,): it is a template's if the texts counted
+        before make it one. Then the text itself is counted, if it is one that is stored; but unless ``keep`` is called
+        next, none of these counts stay."""
         assert claims.pages.doubt is not None
         doubts, rows, stored = claims.pages.doubt.astype(np.uint8), _rows_of(claims), claims.stored
         if stored.all():
@@ -157,8 +158,8 @@ class TitlesOfTexts:
             before = 0
 
     def keep(self) -> bytes:
-        """Let the claims count that were marked last. Returns rows by which ``learn`` comes to the same; none where
-        nothing changed."""
+        """Keep the counts of the claims that were marked last. Returns rows from which ``learn`` reaches the same
+        state; none where nothing changed."""
         trial, self._trial = self._trial, None
         assert trial is not None
         kernels = _kernels()
@@ -169,7 +170,7 @@ class TitlesOfTexts:
         return evidence.tobytes()
 
     def learn(self, evidence: bytes) -> None:
-        """Count what rows of evidence say.
+        """Count the texts in rows of evidence.
 
         Args:
             evidence: 56 bytes a row, little endian: scope uint64, site and title uint32, words of the title uint64, 8
@@ -185,14 +186,14 @@ class TitlesOfTexts:
             if place == len(rows):
                 return
             if rows[place, kernels.SITE_TITLE] >> _HALF:
-                self._young = young.grown(self._secret)  # for more than a table of this kind tells of
+                self._young = young.grown(self._secret)  # for more than a table of this kind holds
             else:
                 self._turn()
                 self._old = _Generation(0) if rows[place, kernels.SCOPE] else self._old
                 place += 1
 
     def evidence(self) -> bytes:
-        """Rows by which ``learn`` brings any table to this state: at most as many as it holds titles of keys."""
+        """Rows from which ``learn`` brings any table to this state: at most as many as it holds titles of keys."""
         self._take_back()
         if not len(self._young) and not len(self._old):
             return b""
@@ -205,7 +206,7 @@ class TitlesOfTexts:
         return rows[: kernels.tell(self._secret, entries, rows)].astype("<u8").tobytes()
 
     def _take_back(self) -> None:
-        """What was not kept was not counted."""
+        """Remove counts that were not kept."""
         trial = self._trial
         if trial is not None:
             young = trial.young
@@ -221,7 +222,7 @@ class TitlesOfTexts:
 
 
 def _rows_of(claims: Claims) -> NDArray[np.uint64]:
-    """The rows by which claims are counted: uint64 (n, 7)."""
+    """The rows of these claims: uint64 (n, 7)."""
     pages = claims.pages
     assert pages.scope is not None and pages.site is not None and pages.bands is not None
     assert pages.title is not None and pages.title_words is not None

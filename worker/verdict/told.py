@@ -1,4 +1,4 @@
-"""What is told of a decision."""
+"""The verdict that is made of a decision."""
 
 from __future__ import annotations
 

@@ -27,13 +27,13 @@ OVERSIZE: Final = "oversize"
 
 
 def outputs_of(record: Record, decision: Decision, policy: Policy, *, counted: bool = False) -> list[Output]:
-    """What one committed page leaves: a dead letter, or its verdict and, where it is copied, the page as it came.
+    """The records that one committed page leaves: a dead letter, or its verdict and, if it is copied, the page as is.
 
-    A page that is only ``counted`` leaves nothing but its verdict, to be compared with that of another generation.
-    Headers named ``dedup-…`` that the page brought along (a page fed back from ``deduplicated``) give way to ours, but
-    for those that say how it is to be judged: a dead letter may be sent again, and is judged so then, too. Of
-    its URL no user name and password pass on, and a key that is another spelling of it, as that of a spider of another
-    version, becomes ours.
+    A page that is only ``counted`` leaves nothing but its verdict, for comparison with the verdict of another
+    generation. Our headers replace headers named ``dedup-…`` that the page brought along (a page fed back from
+    ``deduplicated``), except those that say how to judge it: a dead letter may be sent again, and is then judged by
+    them, too. A user name and password in its URL are not passed on, and a key that is another spelling of the URL,
+    such as the key of a spider of another version, becomes ours.
     """
     kept = [
         (name, _without_userinfo(value) if name == "url" and value else value)
@@ -47,7 +47,7 @@ def outputs_of(record: Record, decision: Decision, policy: Policy, *, counted: b
     if decision.outcome == DEAD:
         reason, _, detail = decision.reason.partition(": ")
         key, body = passed_key, record.value
-        if reason == OVERSIZE:  # leaves only the reference to where it stands in pages
+        if reason == OVERSIZE:  # leaves only the reference to its place in pages
             body = None
             key, kept = reference(key, kept)
         headers = [*kept, *dead_letter_headers(reason, detail, source)]
@@ -63,7 +63,8 @@ def outputs_of(record: Record, decision: Decision, policy: Policy, *, counted: b
 
 
 def _key(given: bytes | None, url: str) -> bytes | None:
-    """What a page is filed under: its canonical URL where the crawler has spelled that, else what it came with."""
+    """The key of a page's records: its canonical URL where the crawler has spelled that, otherwise the key that it came
+    with."""
     if given is None or given == (spelled := url.encode()):
         return given
     with suppress(ValueError):
@@ -77,7 +78,7 @@ def _without_userinfo(url: bytes) -> bytes:
 
 
 def _finding_headers(decision: Decision) -> list[tuple[str, bytes]]:
-    """What was found out about the page's original before this verdict: a hint, and no part of the verdict."""
+    """The findings on the page's original before this verdict: a hint, not part of the verdict."""
     return [NO_PAGE_HEADER] if decision.original is not None and decision.original.no_page else []
 
 
@@ -100,7 +101,7 @@ def verdict_record(record: Record, decision: Decision, scheme: bytes) -> Verdict
 
 
 class PartitionCommit(NamedTuple):
-    """What one partition contributes to the transaction in flight."""
+    """One partition's part of the transaction in flight."""
 
     partition: OwnedPartition
     ready: list[tuple[Record, Decision]]
@@ -111,10 +112,10 @@ class PartitionCommit(NamedTuple):
 class Committer:
     """At most one transaction in flight.
 
-    1. The polling thread takes, at the same moment, which partitions are owned and the proof of membership.
+    1. The polling thread notes, at the same moment, which partitions are owned and the proof of membership.
     2. Outputs and consumed offsets, each with its replay point, go into one transaction.
-    3. If it is committed, the partitions move on. If it fails, its outcome is unknown, so they are taken up anew from
-       whatever offset the group has; what was committed after all is then not committed again.
+    3. If it is committed, the partitions move on. If it fails, its outcome is unknown, so the partitions start again
+       from whatever offset the group has; pages that were committed after all are then not committed again.
     """
 
     log: Log
@@ -134,11 +135,11 @@ class Committer:
     def begin(
         self, places: Mapping[int, ReplayPoint], owned: Sequence[OwnedPartition], *, refresh: bool = False
     ) -> bool:
-        """Commit what is decided; false if there is nothing to commit or it may not be done now.
+        """Commit the decisions; false if there is nothing to commit or it may not be done now.
 
-        ``owned`` are the partitions that claim, ``places`` tells where the follower of each stands. With ``refresh`` a
+        ``owned`` are the partitions that claim, ``places`` says where the follower of each stands. With ``refresh`` a
         partition that has nothing to commit commits the same offset with a newer replay point, so that the logs keep
-        what the point needs.
+        all that the point needs.
         """
         if self.ticket is not None:
             return False
@@ -173,7 +174,7 @@ class Committer:
         return True
 
     def finish(self) -> list[OwnedPartition]:
-        """See how the transaction in flight ended; returns the partitions that must be taken up anew."""
+        """See how the transaction in flight ended; returns the partitions that must start again."""
         if self.ticket is None or self.ticket.state is Sent.PENDING:
             return []
         through = self.ticket.state is Sent.DONE

@@ -1,4 +1,4 @@
-"""Makes claims of consumed pages, in child processes that can be killed, so that a page costs only itself."""
+"""Makes claims of consumed pages, in child processes that can be killed, so that a bad page costs only itself."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ NO_BODY: Final = "no-body"
 UNREADABLE: Final = "unreadable-record"
 
 _FLAGS: Final = {STORE_HEADER: (b"no", NOT_STORED), PARDON_HEADER: (b"yes", PARDONED)}
-"""By the name of a header: the value that is a flag, and that flag."""
+"""By the name of a header: the value that sets a flag, and that flag."""
 
 
 class Source(NamedTuple):
-    """What a claim tells of its page besides the parser's result."""
+    """What a claim says of its page in addition to the parser's result."""
 
     partition: int
     offset: int
@@ -43,7 +43,7 @@ class Source(NamedTuple):
 
 
 class PageReaders(Protocol):
-    """What is needed of ``worker.pool.process_pool.ProcessPool``."""
+    """The part of ``worker.pool.process_pool.ProcessPool`` that is needed."""
 
     @property
     def capacity(self) -> int:
@@ -55,21 +55,21 @@ class PageReaders(Protocol):
 
     @property
     def usage(self) -> PoolUsage:
-        """What there is to do and what was taken so far."""
+        """The work to do and the time used so far."""
 
     def submit(self, key: Source, body: bytes, meta: PageMeta) -> None:
-        """Hand a page over; ``results`` returns what it came to under ``key``."""
+        """Hand a page over; ``results`` returns its result under ``key``."""
 
     def results(self, timeout: float = ...) -> Sequence[tuple[Source, Fingerprinted | PageError]]:
-        """What is done, in any order; waits at most so many seconds for the first of it."""
+        """The finished results, in any order; waits at most this many seconds for the first of them."""
 
 
 @dataclass(eq=False)
 class FingerprintPool:
-    """Hands pages to the pool as it has room, and turns what comes back into claims.
+    """Hands pages to the pool as it has room, and turns its results into claims.
 
     A record that cannot be a page becomes a dead claim at once, with a reason that a person can act on. ``most_bytes``
-    is what each of the topics for pages and dead letters takes.
+    is the largest record that each of the topics for pages and dead letters accepts.
     """
 
     pool: PageReaders
@@ -113,9 +113,9 @@ class FingerprintPool:
             self._feed()
 
     def claims(self, wait: float = 0.0) -> Sequence[Claim]:
-        """What has come back; with pages under way, gathers for so many seconds.
+        """The claims that have come back; with pages under way, gathers for this many seconds.
 
-        Gathering is cheaper than to be asked for each page: a pass of the worker's loop asks the broker four times.
+        Gathering is cheaper than a call for each page: a pass of the worker's loop asks the broker four times.
         """
         done, self._dead = self._dead, []
         until = self.clock() + wait
@@ -136,7 +136,7 @@ def page_of(record: Record, most_bytes: int) -> tuple[PageMeta, bytes]:
     """Headers and body of a record of ``pages``.
 
     Raises:
-        PageError: it cannot be a page, or not one that is passed on in at most so many bytes.
+        PageError: it cannot be a page, or cannot be passed on in at most this many bytes.
     """
     if record.unreadable is not None:
         raise PageError(UNREADABLE, record.unreadable)
@@ -163,7 +163,7 @@ def identity(url: str) -> str:
     """The canonical URL.
 
     Raises:
-        PageError: no absolute URL, or a longer one than is kept.
+        PageError: the URL is not absolute, or longer than the longest that is kept.
     """
     try:
         canonical = canonical_url(url)
@@ -175,11 +175,11 @@ def identity(url: str) -> str:
 
 
 def flags_of(headers: Headers) -> int:
-    """What the headers say of how the page is judged, as ``Claim.flags``; of a repeated name the last one counts.
+    """The headers that say how to judge the page, as ``Claim.flags``; of a repeated name the last one counts.
 
     Raises:
-        PageError: a value is neither ``yes`` nor ``no``. To guess would store what must not be stored, or drop a page
-            that was pardoned, and its sender would not hear of it.
+        PageError: a value is neither ``yes`` nor ``no``. A guess would store a page that must not be stored, or drop a
+            page that was pardoned, and its sender would not learn of it.
     """
     flags = 0
     for name, value in {name: value for name, value in headers if name in _FLAGS}.items():
@@ -192,7 +192,7 @@ def flags_of(headers: Headers) -> int:
 
 
 def _status(status: int | None) -> int:
-    """That of HTTP as a claim has it."""
+    """The HTTP status as a claim has it."""
     return status if status is not None and 0 <= status < MOST_STATUS else 0
 
 

@@ -1,9 +1,9 @@
-"""Adds up what becomes of each job's pages, in the transactions that tell it: the sums outlive the verdicts.
+"""Adds up the outcomes of each job's pages, in the transactions that write them: the sums outlive the verdicts.
 
-A record of ``jobs`` holds all that this worker has committed of a job since it began the record. It goes into the same
-transaction as the verdicts that it counts, so it stands if and only if they do. Behind a transaction of unknown outcome
-whatever stands is right and is left as it is: the next pages are counted in a new record, under another key. Nobody
-reads a record to go on with it.
+A record of ``jobs`` holds all pages of a job that this worker has committed since it began the record. It goes into the
+same transaction as the verdicts that it counts, so it stands if and only if they do. After a transaction of unknown
+outcome the record on the topic is right, whichever it is, and stays as it is: the next pages are counted in a new
+record, under another key. No worker reads a record to go on with it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from worker.stream.policy import Policy
 from worker.verdict.decide import Decision
 
 MOST: Final = 1000
-"""Jobs with a record that goes on; of others the next page begins a new one. Each takes a kilobyte."""
+"""Jobs whose record goes on; for another job the next page begins a new record. Each takes a kilobyte."""
 
 Whose: TypeAlias = tuple[str, str | None]
 """Job and spider."""
 
 
 class ToldPage(NamedTuple):
-    """A page that is told: by the ``output`` with its verdict or dead letter; ``size`` is that of its body."""
+    """A page and its ``output``, a verdict or dead letter; ``size`` is that of the page's body."""
 
     output: Output
     decision: Decision
@@ -37,7 +37,7 @@ class ToldPage(NamedTuple):
 
 @dataclass
 class Part:
-    """A record that grows; ``name`` is no other's."""
+    """A record that grows; ``name`` is its own alone."""
 
     name: str
     pages: Counter[str] = field(default_factory=Counter)
@@ -65,7 +65,7 @@ class Part:
 
 
 class JobSums:
-    """Those of one worker."""
+    """The sums of one worker."""
 
     def __init__(self, policy: Policy) -> None:
         self._policy: Final = policy
@@ -73,7 +73,7 @@ class JobSums:
         self._begun = 0
 
     def grown_by(self, pages: Iterable[ToldPage]) -> Iterator[Output]:
-        """The records to be written with these pages, one for each of their jobs; pages of no job are in none."""
+        """The records to write with these pages, one for each of their jobs; pages without a job are in none."""
         grown: dict[str, tuple[Whose, Part]] = {}
         for page in pages:
             if (whose := _whose(page.output)) is not None:
@@ -85,7 +85,7 @@ class JobSums:
             yield Output(JOBS, 0, told.key, told.encode(), told.to_headers())
 
     def begin_anew(self) -> None:
-        """The last transaction has an unknown outcome."""
+        """Begin new records: the last transaction has an unknown outcome."""
         self._parts.clear()
 
     def _part(self, whose: Whose) -> Part:

@@ -22,11 +22,11 @@ from worker.stream.states import PARTITION_MOVES, PartitionState, moved
 from worker.verdict.decide import DEAD, Decision
 
 SKIPPED: Final = "skipped"
-"""Reason of a page that was passed over by hand (``worker.operations.skip``): nothing of it is needed any more."""
+"""Reason of a page that an operator skipped (``worker.operations.skip``): nothing of it is needed any more."""
 
 
 def is_skipped(dead: str | None) -> bool:
-    """Whether this reason of a dead claim says that its page was passed over by hand."""
+    """Whether this reason of a dead claim says that an operator skipped the page."""
     return dead is not None and dead.partition(": ")[0] == SKIPPED
 
 
@@ -44,7 +44,7 @@ class OwnedPartition(LogSubscriber):
     ``committed_offset`` is the first offset that is not committed. ``claimed_up_to`` is the highest offset in any
     worker's claims that were read: only pages above it are claimed. ``decided_up_to`` is the highest offset whose first
     claim was seen decided. Pages below ``written_from`` are only counted; with ``counts`` (``output.mode``) all are.
-    ``skipped`` are offsets of pages that were passed over by hand (``is_skipped``) and are not committed: they can be
+    ``skipped`` are offsets of pages that an operator skipped (``is_skipped``) and that are not committed: they can be
     committed although the page is not held.
     """
 
@@ -52,7 +52,7 @@ class OwnedPartition(LogSubscriber):
     observer: Observer
     counts: bool = False
     inherited: Callable[[int], Committed | None] = lambda partition: None
-    """What the generation before has left of a partition without a commit; raises ``NotYet`` as ``Inheritance``."""
+    """What the previous generation left of a partition without a commit; raises ``NotYet`` as ``Inheritance`` does."""
 
     def __post_init__(self) -> None:
         self.state = PartitionState.LOCATING
@@ -72,21 +72,22 @@ class OwnedPartition(LogSubscriber):
         self.observer.partition_state(self.number, to)
 
     def locate(self, log: Log) -> ReplayPoint:
-        """Find the replay point that stands beside the committed offset, or commit a first one.
+        """Find the replay point that stands next to the committed offset, or commit a first one.
 
         1. Ask for the group's committed offset; this waits for pending transactions of an earlier owner.
         2. If there is none, take the end of ``answers``, then the end of ``fingerprints``, and commit both with the
            first offset before anything is claimed. They are taken in this order, since an answer to a batch at or after
            the second cannot lie before the first; and they are committed, since a later owner that finds claims but no
            commit would not know their verdicts.
-           Where the generation goes on for another one, commit what it was given instead.
+           Where the generation goes on for another one, commit what it inherited instead.
         3. If the point is older than the answers that are kept, although no batch came after it, commit the place where
-           these begin, before anything is claimed. Once there is a batch, nobody could tell that no answer is missing.
-        4. Ask where ``fingerprints`` ends now: whatever was claimed before this worker owned the partition lies before.
+           these answers begin, before anything is claimed. Once there is a batch, no one could tell that no answer is
+           missing.
+        4. Ask where ``fingerprints`` ends now: all claims before this worker owned the partition lie before that end.
 
         Raises:
             NotYet: ask again.
-            Refused: the commit is not of this program, or what it points to is gone.
+            Refused: this program did not write the commit, or the commit points to records that are gone.
         """
         committed = log.pages().committed(self.number)
         if committed is None:
@@ -113,7 +114,7 @@ class OwnedPartition(LogSubscriber):
         return here
 
     def _check_outputs(self, note: Note, offset: int) -> None:
-        """See that each page will stand in the outputs once, whatever ``output.mode`` was before."""
+        """Check that each page will stand in the outputs once, whatever ``output.mode`` was before."""
         where = f"partition {self.number} of {PAGES}"
         if self.counts and not note.counts:
             raise Refused(
@@ -144,7 +145,7 @@ class OwnedPartition(LogSubscriber):
         return first
 
     def begin_claiming(self, log: Log) -> None:
-        """Consume from the committed offset on; to be called once all earlier claims of the partition were read.
+        """Consume from the committed offset on; call this once all earlier claims of the partition were read.
 
         Raises:
             Refused: claims lie beyond the partition's end; the topic was made anew.
@@ -174,12 +175,13 @@ class OwnedPartition(LogSubscriber):
         return True
 
     def fingerprinted(self, claim: Claim) -> None:
-        """Take the claim of a page that was consumed; claims may come in any order."""
+        """Take the claim of a consumed page; claims may come in any order."""
         if claim.offset > self.claimed_up_to and claim.offset in self.held:
             self.claims[claim.offset] = claim
 
     def ready_claims(self, most: int) -> list[Claim]:
-        """The next claims in strict order of offset, at most so many; a page that is not back yet holds up the rest."""
+        """The next claims in strict order of offset, at most this many; a page that is not back yet holds up the
+        rest."""
         ready: list[Claim] = []
         while self.waiting and len(ready) < most:
             offset = self.waiting[0]
@@ -193,7 +195,7 @@ class OwnedPartition(LogSubscriber):
         return ready
 
     def on_read(self, pending: Pending) -> None:
-        """Take note of what was claimed, by whatever worker: it is not claimed again."""
+        """Note which pages any worker has claimed: they are not claimed again."""
         highest = pending.claims.highest.get(self.number, -1)
         if highest <= self.claimed_up_to:
             return
@@ -230,8 +232,8 @@ class OwnedPartition(LogSubscriber):
         """The pages at the head whose decision is known, in order of offset.
 
         Raises:
-            Refused: a page that was claimed is not on the topic any more.
-            UsageError: one is larger than ``topics.max_message_bytes`` now lets pass.
+            Refused: a claimed page is not on the topic any more.
+            UsageError: a page is larger than ``topics.max_message_bytes`` now allows.
         """
         ready: list[tuple[Record, Decision]] = []
         size = 0
@@ -260,10 +262,10 @@ class OwnedPartition(LogSubscriber):
         return ready
 
     def commit_point(self, count: int, place: ReplayPoint) -> Committed:
-        """What to commit with the first ``count`` decisions; ``place`` is where this partition's follower stands.
+        """The point to commit with the first ``count`` decisions; ``place`` is where this partition's follower stands.
 
-        The replay point that is committed is the batch of the first decision that is not committed with it, or the
-        follower's place if there is none. So every first claim before it is committed.
+        The committed replay point is the batch of the first decision that is not committed with it, or the follower's
+        place if there is no such decision. So every first claim before it is committed.
         """
         offset = self.committed_offset
         if count:
@@ -273,7 +275,7 @@ class OwnedPartition(LogSubscriber):
         return Committed(offset, Note(point, written_from).to_metadata())
 
     def committed(self, count: int, committed: Committed) -> None:
-        """Let go of the first ``count`` decisions: their transaction is committed."""
+        """Drop the first ``count`` decisions: their transaction is committed."""
         for _ in range(count):
             due = self.decisions.popleft()
             offset = due.decision.claim.offset

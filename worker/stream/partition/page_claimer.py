@@ -19,15 +19,15 @@ from worker.verdict.titles_of_texts import TitlesOfTexts
 
 @dataclass(eq=False)
 class Claimer(LogSubscriber):
-    """At most one batch of this worker is in flight; the next gathers meanwhile, so batches grow with the load.
+    """At most one batch of this worker is in flight; the next one gathers in that time, so batches grow with the load.
 
-    A batch is in flight until it is decided. After a send error the same claims are sent again before any other: else
-    claims of a partition would stand out of order in the log.
+    A batch is in flight until it is decided. After a send error the same claims are sent again before any other:
+    otherwise claims of a partition would stand out of order in the log.
 
-    Of each page it is claimed whether its text is a template's, by the titles of all pages that this process has
-    claimed before. Nothing keeps them: after a restart up to two pages of a site are not found out. A claim that is
-    sent again says what it said, and a page that is claimed again, as its partition was lost meanwhile, brings no title
-    that was not counted.
+    Each claim says whether the page's text is a template's, by the titles of all pages that this process has claimed
+    before. These titles are not stored: after a restart up to two pages of a site are not recognised. A claim that is
+    sent again says the same as before, and a page that is claimed again, because its partition was lost in between,
+    brings no title that was not counted.
     """
 
     log: Log
@@ -45,7 +45,7 @@ class Claimer(LogSubscriber):
         return self.ticket is None
 
     def step(self, partitions: Sequence[OwnedPartition]) -> None:
-        """Send the claims that are ready in partitions that claim, or once more those whose send failed."""
+        """Send the claims that are ready in partitions that claim, or resend those whose send failed."""
         if self.ticket is None:
             gathered: list[Claim] = []
             for partition in partitions:
@@ -59,13 +59,13 @@ class Claimer(LogSubscriber):
             self._send(Claims.of(self.claims), again=True)
 
     def drop(self, partition: int) -> None:
-        """The partition was lost: its claims are not sent again, and not waited for."""
+        """The partition was lost: its claims are neither sent again nor waited for."""
         self.claims = tuple(claim for claim in self.claims if claim.partition != partition)
         if not self.claims:
             self.ticket = None
 
     def on_decided(self, decided: DecidedBatch) -> None:
-        """Recognise the batch in flight by its claims; where it was sent twice, the first to be decided counts."""
+        """Recognise the batch in flight by its claims; if it was sent twice, the first to be decided counts."""
         if self.ticket is None or decided.writer != self.policy.writer:
             return
         sent = set(zip(decided.claims.partition.tolist(), decided.claims.offset.tolist(), strict=True))

@@ -1,6 +1,6 @@
-"""How many bytes a record takes, and how many a page's outputs may: measured before the page is claimed.
+"""How many bytes a record takes, and how many a page's outputs may take: measured before the page is claimed.
 
-Afterwards other verdicts may name the page, and an output that the broker does not take could not be left out.
+After the claim, other verdicts may name the page, and an output that the broker does not accept could not be left out.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ MAX_DETAIL: Final = 300
 """Characters of a dead letter's detail, four bytes each at most."""
 MAX_REASON: Final = 64
 LEAST_BYTES: Final = 128 * 1024
-"""What each topic must take: a verdict with three of the longest URLs or a dead letter without body takes less."""
+"""What each topic must accept: a verdict with three of the longest URLs or a dead letter without body takes less."""
 
 _FRAMING: Final = 61 + 21
-"""Of a batch with one record, and of the record, at most (KIP-98); the client measures so, too."""
+"""Of a batch with one record, and of the record, at most (KIP-98); the client measures in the same way."""
 _COUNT: Final = 5
-"""Bytes by which the number of headers may grow, with ours among them, and the header ``url`` without a user's name."""
+"""Bytes by which the number of headers may grow, with our headers, and the header ``url`` without a user's name."""
 _KEPT_HEADER: Final = 1024
-"""Bytes of what is kept of what the crawler said of a page, besides its URL."""
+"""Bytes of the kept part of what the crawler said of a page, apart from its URL."""
 _LONGEST_URL: Final = "u" * MAX_URL_BYTES
 _LONGEST_KEY: Final = _LONGEST_URL.encode()
 
 
 def record_bytes(key: bytes | None, value: bytes | None, headers: Headers) -> int:
-    """What a batch with this one record takes on a topic, uncompressed; never too few, a dozen bytes too many."""
+    """Bytes of a batch with this one record on a topic, uncompressed; never too few, a dozen too many."""
     size = _FRAMING + _varint(len(headers)) + _length(key) + _length(value)
     for name, content in headers:
         size += _length(name if name.isascii() else name.encode()) + _length(content)
@@ -69,21 +69,21 @@ _OURS: Final = max(
 
 
 def largest_output(key: bytes | None, value: bytes | None, headers: Headers) -> int:
-    """What the page of this record takes on an output topic, whatever becomes of it: verdict or dead letter, and
-    however its key is spelled there."""
+    """The size of this record's page on an output topic, whatever its outcome, verdict or dead letter, and however its
+    key is spelled there."""
     return record_bytes(key and max(key, _LONGEST_KEY, key=len), value, headers) + _OURS + _COUNT
 
 
 def reference(key: bytes | None, headers: Headers) -> tuple[bytes | None, list[tuple[str, bytes]]]:
-    """What is left of a page that is too large to be passed on: its key, cut where that is longer than any that is
-    kept, and what the crawler said of it in short. It always fits."""
+    """The rest of a page that is too large to be passed on: its key, cut where it is longer than the longest that is
+    kept, and a short form of what the crawler said of it. It always fits."""
     return None if key is None else key[:MAX_URL_BYTES], in_short(headers)
 
 
 def in_short(headers: Headers) -> list[tuple[str, bytes]]:
-    """What the crawler said of a page: its URL, cut where it is longer than any that is kept, and what else is short.
+    """What the crawler said of a page, in short: its URL, cut where it is longer than is kept, and the short headers.
 
-    Of a name that is there several times the last value counts.
+    Of a name that occurs several times the last value counts.
     """
     known = {name: value for name, value in headers if name in PageMeta.__struct_fields__ and value is not None}
     kept = []

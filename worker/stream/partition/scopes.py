@@ -1,4 +1,4 @@
-"""What a page is compared within (setting near.scope, and a header of its own): the 64 bits of a claim for it."""
+"""Which pages a page is compared with (setting near.scope, and a header of its own): the 64 bits of a claim for it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from worker.fingerprint.hashing import hash_bytes
 from worker.sites import host_of, site_of
 
 ALL_PAGES: Final = 0
-"""The scope of all pages where there is one only, and of those that have none: no host, or no such header."""
+"""The scope of all pages where there is only one scope, and of pages that have none: no host, or no such header."""
 
 ScopeOf: TypeAlias = Callable[[str, Headers], int]
-"""From a page's canonical URL and the headers of its record to its scope. Pure: all workers come to the same."""
+"""Gives the scope for a page's canonical URL and the headers of its record. Pure: all workers get the same scope."""
 
 
 def everywhere(url: str, headers: Headers) -> int:
@@ -23,7 +23,7 @@ def everywhere(url: str, headers: Headers) -> int:
 
 
 def of_host(key: bytes | None = None) -> ScopeOf:
-    """By the host, without its port. With a ``key``, here as below, nobody who lacks it finds a name of equal bits."""
+    """By the host, without its port. With a ``key``, here as below, no one who lacks it finds a name of equal bits."""
     return lambda url, headers: scope_named(host_of(url).encode(), key)
 
 
@@ -43,7 +43,8 @@ def of_header(name: str, key: bytes | None = None) -> ScopeOf:
 
 
 def within(scope_of: ScopeOf, key: bytes | None = None) -> ScopeOf:
-    """``scope_of``, of which a page with the header ``dedup-scope`` has a part to itself and all that name the same."""
+    """``scope_of``, but pages with the header ``dedup-scope`` have a part of their own, with all pages that name the
+    same."""
     named = of_header(SCOPE_HEADER, key)
 
     def part_of(url: str, headers: Headers) -> int:

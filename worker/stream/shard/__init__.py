@@ -1,1 +1,1 @@
-"""A shard in the hands of a worker: restored, live, written to its topic, kept in snapshots."""
+"""A worker's shard: restored, live, written to its topic, kept in snapshots."""

@@ -1,4 +1,4 @@
-"""Tells on the topic ``findings`` what the copies of a shard's survivors say of them."""
+"""Sends to the topic ``findings`` what the copies of a shard's survivors show about them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from worker.stream.shard.live import LiveShard
 
 @dataclass(eq=False)
 class Announcer:
-    """Of one shard; its holder calls ``step``, which is the one place where findings leave a worker.
+    """The announcer of one shard; its holder calls ``step``, the one place where findings leave a worker.
 
-    A finding is sent outside of any transaction, at least once: what a shard replays after a restore it tells again.
-    What was counted before is forgotten then, so a finding may come later than without a restore, or not at all.
+    A finding is sent outside of any transaction, at least once: after a restore, a shard sends the findings that it
+    replays again. It forgets all earlier counts then, so a finding may come later than without a restore, or not at
+    all.
     """
 
     log: Log
@@ -25,7 +26,7 @@ class Announcer:
     in_flight: list[tuple[SurvivorFinding, Ticket]] = field(default_factory=list)
 
     def step(self) -> None:
-        """Send what was found out, and once more what failed."""
+        """Send the findings, and resend those that failed."""
         if not self.in_flight and not self.shard.hints.findings:
             return
         failed = [finding for finding, ticket in self.in_flight if ticket.state is Sent.FAILED]

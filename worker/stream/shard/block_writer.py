@@ -1,4 +1,4 @@
-"""Keeps a shard's blocks on the ``index`` topic: writes them one at a time, writes tombstones for expired ones."""
+"""Keeps a shard's blocks on the ``index`` topic: writes them one at a time, and tombstones for expired ones."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Flight(NamedTuple):
 class BlockWriter:
     """Writes the sealed blocks of one shard in their order.
 
-    The next block is sent only when the one before it is acknowledged; after an error the same block is sent under a
-    new key, since both may land and a key must never be overwritten. A block that is covered meanwhile by others' is
-    not sent again. ``block_keys`` maps keys on the topic to the last batch of their block: of this owner's blocks, and
-    of other owners' that lie before the offset ``block_keys_before``.
+    The next block is sent only when the one before it is acknowledged. After an error the same block is sent under a
+    new key, since both may land and a key must never be overwritten. A block that other owners' blocks have covered in
+    the mean time is not sent again. ``block_keys`` maps keys on the topic to the last batch of their block: of this
+    owner's blocks, and of other owners' that lie before the offset ``block_keys_before``.
     ``replay_point`` is where the next owner reads the logs from, after the last block that is on the topic. A block is
-    buried (its tombstone is written) only once a block on the topic has a floor at or above its end: if a crash came
-    between the two, the cover would have no start.
+    buried (its tombstone is written) only once a block on the topic has a floor at or above its end: otherwise, after a
+    crash between the two, the cover would have no start.
     """
 
     log: Log
@@ -56,14 +56,14 @@ class BlockWriter:
         return self.flight is None and not self.shard.sealed
 
     def step(self) -> None:
-        """Look at the block in flight, send the next, bury what has expired."""
+        """Look at the block in flight, send the next, bury expired blocks."""
         self._acknowledge()
         if self.flight is None and self.shard.sealed:
             self._send(self.shard.sealed[0])
         self._bury()
 
     def learn(self, landed: Mapping[bytes, int | None], before: int) -> None:
-        """Take in what has landed on the topic before this offset, with None for a key that was buried."""
+        """Note the blocks that have landed on the topic before this offset, with None for a key that was buried."""
         for key, to in landed.items():
             if to is None:
                 self.block_keys.pop(key, None)
@@ -74,7 +74,7 @@ class BlockWriter:
             self._searched = NEVER
 
     def covered(self, end: ReplayPoint, floor: int) -> None:
-        """Take in how far the blocks on the topic go, and their largest floor."""
+        """Note how far the blocks on the topic go, and their largest floor."""
         self.replay_point = max(self.replay_point, end)
         self.floor = max(self.floor, floor)
 

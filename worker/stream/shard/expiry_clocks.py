@@ -1,4 +1,4 @@
-"""The watermark just after each batch that has left a survivor in a shard: its entries expire by these."""
+"""The watermark just after each batch that has left a survivor in a shard: it decides when the entries expire."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ NONE_BEFORE: Final = -1
 
 
 class Clocks:
-    """(Batch, the watermark just after it), both ascending, 16 bytes each.
+    """Pairs of a batch and the watermark just after it, both ascending, 16 bytes each.
 
-    Of batches with the same watermark only the last is kept: they expire together. So what is kept is a function of the
-    batches alone, and two owners of a shard who cut their blocks differently let the same entries expire.
+    Of batches with the same watermark only the last is kept: they expire together. So the kept pairs are a function of
+    the batches alone, and two owners of a shard who cut their blocks differently let the same entries expire.
     """
 
     def __init__(self, known: Iterable[Order] = ()) -> None:
@@ -35,12 +35,13 @@ class Clocks:
         self._watermarks.append(watermark)
 
     def last_below(self, watermark: int) -> int:
-        """The last batch with a watermark that is less; -1 if there is none."""
+        """The last batch with a smaller watermark; -1 if there is none."""
         place = bisect_left(self._watermarks, watermark, lo=self._gone)
         return self._batches[place - 1] if place > self._gone else NONE_BEFORE
 
     def drop(self, up_to: int) -> bool:
-        """Forget the batches up to this one; whether there were any. Memory is given back once they are half of all."""
+        """Forget the batches up to this one; returns whether there were any. Frees memory once dropped ones are half of
+        all."""
         before, self._gone = self._gone, bisect_right(self._batches, up_to, lo=self._gone)
         dropped = self._gone > before
         if 2 * self._gone >= len(self._batches):
@@ -49,7 +50,7 @@ class Clocks:
         return dropped
 
     def after(self, batch: int) -> Clocks:
-        """A copy of those later than ``batch``."""
+        """A copy of the pairs later than ``batch``."""
         begin = bisect_right(self._batches, batch, lo=self._gone)
         copy = Clocks()
         copy._batches, copy._watermarks = self._batches[begin:], self._watermarks[begin:]
@@ -72,5 +73,5 @@ class Clocks:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all that are kept, dropped ones included."""
+        """Bytes of all pairs in memory, including dropped ones."""
         return 2 * self._batches.itemsize * len(self._batches)

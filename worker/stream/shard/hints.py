@@ -1,8 +1,8 @@
-"""What is worked out of pages behind their verdicts: hints, which may be late, or left out, and never cost a verdict.
+"""Hints on pages, computed after their verdicts: they may be late, or left out, and never cost a verdict.
 
-What a shard decides waits here until the worker's loop has answered, decided and committed; then a few pages at a time
-are looked at. What comes faster is left out, and so is a page at a long address; both are counted. An exception in a
-hint leaves out that page for that hint, is counted, and is logged once for each kind.
+A shard's decided batches wait here until the worker's loop has answered, decided and committed; then the hints look at
+a few pages at a time. Pages that come faster are left out, and so is a page at a long address; both are counted. An
+exception in a hint leaves out that page for that hint, is counted, and is logged once for each kind.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ from worker.verdict.claims import Claims
 from worker.verdict.decide import Decisions
 
 LONGEST_URL: Final = 512
-"""Characters of a URL that is looked at, and of its survivor's: what a page costs, and what is remembered of it, is
-bounded by it."""
+"""Longest URL that is looked at, and longest URL of its survivor, in characters: it bounds the cost of a page, and the
+memory for it."""
 MOST_WAITING: Final = 8192
 """Claims of decided batches that wait; their URLs have 32 MiB at most."""
 PAGES_A_STEP: Final = 64
-"""So many take a millisecond or two; between two steps the worker looks at the clock."""
+"""Pages in one go: they take a millisecond or two; between two steps the worker looks at the clock."""
 _MOST_FINDINGS: Final = 1000
-"""So many wait to be told; then the oldest are dropped."""
+"""Findings that wait to be sent; beyond, the oldest are dropped."""
 BEHIND: Final = "behind"
 LONG_URL: Final = "long-url"
 FAILED: Final = "failed"
 
 
 class Hint(Protocol):
-    """Looks at one page of a shard after the other; what it does with one is bounded whatever the page is like.
+    """Looks at one page of a shard after the other; its work for one page is bounded whatever the page is like.
 
-    With ``of_site`` it has nothing to do with survivors, nor with copies of survivors of other sites.
+    With ``of_site`` it ignores survivors, and copies of survivors of other sites.
     """
 
     @property
     def of_site(self) -> bool: ...
 
     def survivor(self, claims: Claims, place: int, order: Order) -> Iterable[SurvivorFinding]:
-        """A page was stored; yields what is found out by it."""
+        """A page was stored; yields the findings that it brings."""
 
     def copy(self, claims: Claims, place: int, order: Order, survivor: str) -> Iterable[SurvivorFinding]:
-        """A page was found near to a survivor of this ``order`` and URL; yields what is found out by it."""
+        """A page was found near to a survivor of this ``order`` and URL; yields the findings that it brings."""
 
 
 class _Page(NamedTuple):
-    """A page by its place; ``survivor`` is None for one that is itself."""
+    """A page by its place; ``survivor`` is None for a page that is a survivor itself."""
 
     claims: Claims
     place: int
@@ -59,8 +59,8 @@ class _Page(NamedTuple):
 class Hints:
     """The hints of one shard by their names, and the decided batches that they have not seen yet.
 
-    ``findings`` are what was found out and not yet told. ``begin`` is told of each batch before its pages are looked
-    at, which come in their order: survivors first.
+    ``findings`` are those that are not sent yet. ``begin`` is called with each batch before its pages, which come in
+    their order: survivors first.
     """
 
     def __init__(
@@ -83,11 +83,11 @@ class Hints:
 
     @property
     def waiting(self) -> int:
-        """Claims of the batches that nothing was looked at of yet."""
+        """Claims of the batches that no hint has looked at yet."""
         return sum(len(decisions.claims) for decisions in self._waiting)
 
     def offer(self, decisions: Decisions) -> None:
-        """Take a decided batch, to be looked at in later steps; it is left out where too much waits already."""
+        """Take a decided batch for later steps; it is left out where too much waits already."""
         if not self._hints:
             return
         coming = len(decisions.claims)
@@ -97,7 +97,7 @@ class Hints:
             self._waiting.append(decisions)
 
     def step(self, pages: int = PAGES_A_STEP) -> bool:
-        """Look at so many pages; false if no more wait."""
+        """Look at this many pages; false if no more wait."""
         for _ in range(pages):
             try:
                 page = next(self._begun, None)

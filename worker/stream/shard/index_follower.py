@@ -1,4 +1,4 @@
-"""Follows a shard's partition of ``index``, so that whoever may have to write its next block knows all blocks there."""
+"""Follows a shard's partition of ``index``, so that any holder that may write its next block knows all blocks there."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from worker.stream.shard.restore import read_block
 
 
 class Span(NamedTuple):
-    """The batches (``after``, ``to``] of a block, and where ``answers`` is read on behind them."""
+    """The batches (``after``, ``to``] of a block, and where to read ``answers`` on after them."""
 
     after: int
     to: int
@@ -26,9 +26,9 @@ class Span(NamedTuple):
 
 
 class GrowingCover:
-    """Where the cover of a shard's blocks ends, while more of them land; it begins at the ``end`` of those before.
+    """Where the cover of a shard's blocks ends, while more of them land; it begins at the ``end`` of earlier blocks.
 
-    It is where ``worker.index.blocks.cover`` of them all ends. ``floor`` is the largest on the topic.
+    The end is that of ``worker.index.blocks.cover`` of them all. ``floor`` is the largest on the topic.
     """
 
     def __init__(self, end: ReplayPoint, floor: int) -> None:
@@ -39,13 +39,13 @@ class GrowingCover:
 
     @property
     def end(self) -> ReplayPoint:
-        """Where the logs are read on behind the cover."""
+        """Where to read the logs on after the cover."""
         return ReplayPoint(self.to + 1, self.answers_offset)
 
     def take(self, block: Block) -> None:
-        """One more block has landed. A block above a hole does not count before the hole is filled.
+        """Add a block that has landed. A block above a hole does not count before the hole is filled.
 
-        Up to the floor there is no hole: what lies there has expired.
+        Up to the floor there is no hole: all blocks there have expired.
         """
         self.floor = max(self.floor, block.floor)
         self._above.append(Span(block.after, block.to, block.answers_offset))
@@ -59,11 +59,11 @@ class GrowingCover:
 
 @dataclass(eq=False)
 class IndexFollower:
-    """Reads what lands on a shard's partition of ``index`` after its restore, whoever has written it.
+    """Reads the blocks that land on a shard's partition of ``index`` after its restore, whichever worker wrote them.
 
-    Where a shard has two holders, each of them follows: the standby lets go of what the blocks of the active holder
-    cover, and either of them knows what is to be buried one day. An active holder writes only when it has read as far
-    as the partition was when it became that: its predecessor's last block is no longer its to write.
+    Where a shard has two holders, each of them follows: the standby drops what the blocks of the active holder cover,
+    and either of them knows which blocks are to be buried one day. An active holder writes only when it has read up to
+    the end that the partition had when it became active: it must not write its predecessor's last block again.
     """
 
     log: Log
@@ -78,19 +78,19 @@ class IndexFollower:
         self._end: int | None = None
 
     def ask_anew(self) -> None:
-        """From here on ``at_end`` speaks of an end that is asked for later than now."""
+        """From here on ``at_end`` refers to an end that is asked for later than now."""
         self._end = None
 
     @property
     def at_end(self) -> bool:
-        """Whether all was read that was there when this was last asked anew."""
+        """Whether all records up to the end were read, as of the last ``ask_anew``."""
         return self._reader is not None and self._end is not None and self._reader.position >= self._end
 
     def step(self) -> None:
-        """Take in what has landed; while the broker does not answer, nothing.
+        """Read the blocks that have landed; while the broker does not answer, none.
 
         Raises:
-            Refused: a block of another scheme has landed, or what comes next is not on the broker any more.
+            Refused: a block of another scheme has landed, or the next records are not on the broker any more.
         """
         number = self.shard.number
         try:
@@ -121,6 +121,6 @@ class IndexFollower:
         return block.to
 
     def close(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         if self._reader is not None:
             self._reader.close()

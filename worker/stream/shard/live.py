@@ -1,4 +1,4 @@
-"""One shard in the hands of a worker: what it answers, what it stores, what it seals for the topic."""
+"""A worker's shard at work: what it answers, stores and seals for the topic."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from worker.verdict.findings import CopyGroups
 from worker.verdict.suspects import Suspects, Templates
 
 MOST_PARDONED: Final = 64
-"""A page is pardoned beside so many survivors of one shard that are near to it at most; beyond, it is judged as every
-page. With a hundred thousand of one text each look-up that has a band in common with it would take 6 ms."""
+"""A page is pardoned only while at most this many survivors of one shard are near to it; beyond, it is judged as every
+page. With a hundred thousand survivors of one text each look-up that has a band in common with it would take 6 ms."""
 NEVER: Final = -1
 """The floor while nothing has expired, and the end of the cover before the first batch."""
 
 
 class Index(Measured, Protocol):
-    """What is needed of ``worker.index.shard.Shard``."""
+    """The part of ``worker.index.shard.Shard`` that is needed."""
 
     def earliest_near(self, queries: Queries, expired_up_to: int = ..., after: int = ...) -> Found:
-        """For each query the earliest live entry that is near, of those behind a slot."""
+        """For each query the earliest live entry that is near, among those after a slot."""
 
     def latest_of(
         self, url: Callable[[int], str], hashes: NDArray[np.uint64], queries: Queries, expired_up_to: int = ...
@@ -47,16 +47,16 @@ class Index(Measured, Protocol):
         """For each query the latest live entry of its URL; ``hashes`` are those of the URLs."""
 
     def urls(self, slots: NDArray[np.int64]) -> Sequence[str]:
-        """The URLs of entries that were just found; they may be opened when they are read."""
+        """The URLs of entries that were just found; they may be decompressed when they are read."""
 
     def tokens(self, slot: int) -> int:
-        """How many tokens an entry has that was just found."""
+        """The number of tokens of an entry that was just found."""
 
     def store(self, entries: Entries | Sequence[Survivor]) -> None:
-        """Take up survivors, later than all that are there."""
+        """Add survivors, later than all that are there."""
 
     def load(self, parts: Iterable[Entries], expected: int = ...) -> None:
-        """Take up many, in parts; so many are expected."""
+        """Add many survivors, in parts; this many are expected."""
 
     def remove(self, condition: ForgetCondition) -> int:
         """Remove the entries that meet a condition; returns how many."""
@@ -68,7 +68,7 @@ class Index(Measured, Protocol):
         """All live entries of batches later than ``after``, as of now, whatever is stored or removed later."""
 
     def dismantle(self) -> Iterator[None]:
-        """Give back memory, a little in each step; nothing may be asked any more."""
+        """Free memory, a little in each step; after this, no queries are allowed."""
 
     @property
     def look_ups(self) -> int:
@@ -92,12 +92,12 @@ IndexFactory = Callable[[], Index]
 
 @dataclass
 class Standing:
-    """What a shard knows besides its survivors, as of just after batch ``to``.
+    """A shard's knowledge apart from its survivors, as of just after batch ``to``.
 
-    ``claimed_up_to`` holds the highest claimed offset of each partition of ``pages``; ``answers_offset`` is where
-    ``answers`` is read on. ``clocks`` are of the batches that have left a survivor here, none where nothing expires.
-    ``floor`` is a batch up to which all has expired. ``suspects`` are survivors, as in ``worker.verdict.suspects``.
-    What was ``forgotten`` and has not expired since is a function of the log: all shards know the same.
+    ``claimed_up_to`` holds the highest claimed offset of each partition of ``pages``; ``answers_offset`` is where to
+    read ``answers`` on. ``clocks`` are of the batches that have left a survivor here, none where nothing expires.
+    ``floor`` is a batch up to which all has expired. ``suspects`` are survivors, as in ``worker.verdict.suspects``. The
+    conditions that were ``forgotten`` and have not expired since are a function of the log: all shards know the same.
     """
 
     to: int = NEVER
@@ -112,14 +112,14 @@ class Standing:
     def expired_up_to(self, ttl: int | None) -> int:
         """The last batch whose survivors are expired for the batch after ``to``.
 
-        They are when the watermark just after their batch is less than the present watermark minus ``ttl``.
+        They are expired when the watermark just after their batch is less than the present watermark minus ``ttl``.
         """
         if ttl is None:
             return self.floor
         return max(self.floor, self.clocks.last_below(self.watermark - ttl))
 
     def still_forgotten(self, ttl: int | None) -> tuple[Forgotten, ...]:
-        """What a block that ends here names."""
+        """The conditions that a block that ends here names."""
         return in_force(self.forgotten, self.watermark, ttl)
 
 
@@ -158,12 +158,12 @@ class LiveShard(LogSubscriber):
     """A shard restored up to a batch, following the logs from there.
 
     Everything that it answers, stores and seals is a function of its blocks and the logs. So two holders of a shard
-    differ only in where they cut their blocks. It seals whether or not these are written: when the active holder is
-    gone, what it has left is written by another one in blocks that are small enough, each with its own header.
+    differ only in where they cut their blocks. It seals blocks whether or not it writes them: when the active holder is
+    gone, another holder writes what is left in blocks that are small enough, each with its own header.
 
-    ``hints`` are of the batches that were decided here, and are worked out when their holder calls ``hints.step``.
-    ``templates`` are those that all shards of this process count in. With ``opens_later`` the URLs in its answers are
-    opened when they are read: for a holder that sends none.
+    ``hints`` are of the batches that were decided here; they run when their holder calls ``hints.step``. All shards of
+    this process count in ``templates``. With ``opens_later`` the URLs in its answers are decompressed when they are
+    read: for a holder that sends no answers.
     """
 
     number: int
@@ -192,12 +192,12 @@ class LiveShard(LogSubscriber):
 
     @property
     def replay_point(self) -> ReplayPoint:
-        """Where this shard reads on."""
+        """Where this shard reads the logs on."""
         return ReplayPoint(self.standing.to + 1, self.standing.answers_offset)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the index and of what its entries expire by."""
+        """Bytes of the index and of the clocks by which its entries expire."""
         return self.index.nbytes + self.standing.clocks.nbytes
 
     @property
@@ -208,7 +208,7 @@ class LiveShard(LogSubscriber):
     def answer(self, pending: Pending) -> Answer:
         """Void claims and earliest live survivors for the first undecided batch; changes nothing.
 
-        All earlier batches must have been decided, since only survivors are compared with.
+        All earlier batches must have been decided, since claims are compared with survivors only.
         """
         claims = pending.claims
         void = void_claims(claims.partition, claims.offset, self.standing.claimed_up_to)
@@ -239,8 +239,8 @@ class LiveShard(LogSubscriber):
         )
 
     def _look_for_own(self, pending: Pending, asked: NDArray[np.bool_], found: Found, expired: int) -> None:
-        """Put the survivor of its own URL, or nothing, in the place of what was found for each pardoned claim; not
-        where more than ``MOST_PARDONED`` survivors are near to it."""
+        """For each pardoned claim, replace what was found by the survivor of its own URL, or by nothing; not where more
+        than ``MOST_PARDONED`` survivors are near to it."""
         claims, places = pending.claims, np.flatnonzero(asked)
         for query in np.flatnonzero(claims.pardoned[places] & (found.slots >= 0)).tolist():
             url, alone = claims.url(int(places[query])), pending.queries(asked).among(np.array([query]))
@@ -256,7 +256,7 @@ class LiveShard(LogSubscriber):
                 found.put(query, one)
 
     def _seen(self, pending: Pending, asked: NDArray[np.bool_], expired: int) -> dict[str, bytes]:
-        """The columns of an answer that tell of the latest survivors of the claims' own URLs."""
+        """The columns of an answer that name the latest survivors of the claims' own URLs."""
         claims, places = pending.claims, np.flatnonzero(asked)
         found = self.index.latest_of(
             lambda query: claims.url(int(places[query])), claims.url_hashes[asked], pending.queries(asked), expired
@@ -272,11 +272,11 @@ class LiveShard(LogSubscriber):
         }
 
     def on_decided(self, decided: DecidedBatch) -> None:
-        """Move the watermark and the claimed offsets over all claims of the batch, void and dead ones too; store the
-        survivors that live here.
+        """Move the watermark and the claimed offsets over all claims of the batch, including void and dead ones; store
+        the survivors that live here.
 
         Raises:
-            OverMemoryLimit: before the survivors would take more memory than is allowed.
+            OverMemoryLimit: before the survivors would take more memory than the setting allows.
         """
         claims = decided.claims
         standing = self.standing
@@ -302,10 +302,10 @@ class LiveShard(LogSubscriber):
             self.seal()
 
     def on_forget(self, forgetting: Forgetting) -> None:
-        """Remove what meets the record's condition, and seal a block at once: when it is on the topic, what was
-        forgotten is so for each who restores the shard, and whoever wrote the record sees it.
+        """Remove the entries that meet the record's condition, and seal a block at once: when it is on the topic,
+        everyone who restores the shard has forgotten them, too, and the writer of the record sees it.
 
-        A record with which more would be to be known than blocks can name is void, for all shards.
+        A record that would bring more conditions than blocks can name is void, for all shards.
         """
         standing, after = self.standing, forgetting.after
         standing.to, standing.answers_offset = forgetting.offset, after.answers_offset
@@ -322,8 +322,8 @@ class LiveShard(LogSubscriber):
     def seal(self) -> bool:
         """Pack what was decided since the last sealed block, with the header as of now; false if that is nothing.
 
-        A block is sealed where it ends, so that its header can never be that of a later batch, and it is immutable:
-        sent again after an error it is the same block under another key.
+        A block is sealed where it ends, so that its header can never be that of a later batch, and it is immutable: if
+        it is sent again after an error it is the same block under another key.
         """
         standing = self.standing
         if standing.to <= self._sealed_to:
@@ -352,10 +352,10 @@ class LiveShard(LogSubscriber):
         return True
 
     def let_go(self, up_to: int) -> None:
-        """Blocks on the topic cover the batches up to this one: let go of their survivors that were to be written.
+        """Blocks on the topic cover the batches up to this one: drop their survivors from what is to be written.
 
-        It may lie ahead of this shard; what is decided up to there will not have to be written. A sealed block that
-        goes beyond it stays as it is.
+        The batch may lie ahead of this shard; then what is decided up to there will not have to be written. A sealed
+        block that goes beyond it stays as it is.
         """
         while self.sealed and self.sealed[0].to <= up_to:
             self.sealed.popleft()
@@ -380,7 +380,7 @@ class LiveShard(LogSubscriber):
         return Frozen(copy, self.index.entries(standing.floor))
 
     def tidy(self) -> int:
-        """Remove what has expired from memory; returns how many entries. The answers are the same without it."""
+        """Remove expired entries from memory; returns how many. The answers are the same without it."""
         standing = self.standing
         standing.floor = standing.expired_up_to(self.policy.ttl)
         if not standing.clocks.drop(standing.floor):

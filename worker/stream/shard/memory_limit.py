@@ -14,9 +14,9 @@ _TABLE_BYTES: Final = 10
 _SKETCH_BYTES: Final = 32 + 8 * 7
 """The sketch, and in each of eight tables of bands half a key and a slot."""
 _EMPTY_BYTES: Final = 8 * MIB + MIB // 2
-"""What the tables of bands of one shard take before they hold anything; without sketches it is next to nothing."""
+"""Bytes of the tables of bands of one shard before they hold anything; without sketches next to nothing."""
 _MEASURED_FROM: Final = 100_000
-"""Entries from which on an index's own bytes say what one more takes."""
+"""With this many entries or more, an index's own bytes say how much one more takes."""
 
 
 class OverMemoryLimit(Refused):
@@ -38,7 +38,7 @@ class Measured(Protocol):
 
 
 class _Taken(NamedTuple):
-    """What a shard takes, and how many entries it had when it was last asked for its bytes."""
+    """Bytes of a shard, and how many entries it had when the bytes were last counted."""
 
     entries: int
     bytes: int
@@ -55,7 +55,7 @@ class MemoryLimit:
     ``sketched`` says whether entries have sketches.
 
     The bytes of a shard are counted when it is restored, and again whenever it has grown by a fiftieth; between two
-    counts, each new entry counts for as much as an entry took on average.
+    counts, each new entry counts for the average size of an entry.
     """
 
     def __init__(self, limit: int = 0, tables: int = 4, sketched: bool = False) -> None:
@@ -65,12 +65,12 @@ class MemoryLimit:
         self._shards: dict[int, _Taken] = {}
         self._spare: set[int] = set()
         self.crowded = False
-        """Whether shards that can be spared are in the way of others, so that the limit may be passed until they go."""
+        """Whether shards that can be spared block others, so that the limit may be passed until they go."""
 
     @property
     def used(self) -> int:
         """Bytes that the shards take, by the last counts."""
-        return sum(taken.bytes for taken in tuple(self._shards.values()))  # another thread may reserve meanwhile
+        return sum(taken.bytes for taken in tuple(self._shards.values()))  # another thread may reserve in the mean time
 
     @property
     def entries(self) -> int:
@@ -83,7 +83,7 @@ class MemoryLimit:
         return self.used / entries if entries >= _MEASURED_FROM else self._expected
 
     def reserve(self, shard: int, entries: int) -> None:
-        """Count so many entries that are about to be loaded.
+        """Count this many entries before they are loaded.
 
         Raises:
             OverMemoryLimit: they would not fit.
@@ -100,11 +100,11 @@ class MemoryLimit:
         self._shards[shard] = _Taken(entries, coming, entries)
 
     def count(self, shard: int, index: Measured, beside: int = 0) -> None:
-        """Ask an index itself how many bytes it takes; ``beside`` come on top."""
+        """Ask an index itself how many bytes it takes; ``beside`` is added to them."""
         self._shards[shard] = _Taken(len(index), index.nbytes + index.url_bytes + beside, len(index))
 
     def grow(self, shard: int, entries: int, index: Measured, beside: int = 0) -> None:
-        """Count so many more entries that are about to be stored; ``beside`` as for ``count``.
+        """Count this many entries before they are stored; ``beside`` as for ``count``.
 
         Raises:
             OverMemoryLimit: they would not fit.
@@ -130,7 +130,7 @@ class MemoryLimit:
         self.spare(shard, False)
 
     def spare(self, shard: int, spared: bool) -> None:
-        """Whether a shard is kept only in case it is given back: it must not be why another one is refused."""
+        """Mark a shard that is kept only in case it comes back: another shard must not be refused because of it."""
         self._spare = self._spare | {shard} if spared else self._spare - {shard}
         self.crowded &= bool(self._spare)
 
@@ -142,7 +142,7 @@ class MemoryLimit:
         return self.crowded
 
     def __str__(self) -> str:
-        """How much is held and how much more fits, in words."""
+        """How much memory is used and how much more fits, in words."""
         held = f"the index holds {self.entries:,} entries, {_shown(self.used)}"
         if not self.limit:
             return f"{held}; index.memory_mb sets no limit"

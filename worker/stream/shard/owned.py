@@ -1,6 +1,4 @@
-"""One shard in the hands of a worker: restored, then replaying, then answering, in one role or another, until it is
-lost.
-"""
+"""A worker's shard: restored, then replaying, then answering, in one role or another, until it is lost."""
 
 from __future__ import annotations
 
@@ -29,10 +27,10 @@ from worker.stream.states import SHARD_MOVES, ShardState, moved
 class OwnedShard:
     """One shard in the hands of this worker, from its first block to its loss.
 
-    ``answer_from`` is where ``answers`` ended after the restore: below it stand answers given by earlier owners,
-    and only what they left unanswered is answered. ``role`` is None while no role is held, but may be given back. It
-    makes a difference in two places: ``answer`` gives another holder time, unless this is the active one, and only
-    the active one ``writes``. All else is the same for all holders, and a change of role moves nothing.
+    ``answer_from`` is where ``answers`` ended after the restore: below it stand answers of earlier owners, and this
+    owner answers only what they left unanswered. ``role`` is None while no role is held, but may come back. It makes a
+    difference in two places: ``answer`` gives another holder time, unless this is the active one, and only the active
+    one ``writes``. All else is the same for all holders, and a change of role moves nothing.
     """
 
     number: int
@@ -63,7 +61,7 @@ class OwnedShard:
     def hold(self, role: Role | None) -> None:
         """Go on in this role.
 
-        A block in flight may still land; ``index`` says whether it has. What it holds is kept until then.
+        A block in flight may still land; ``index`` shows whether it has. Its content is kept until then.
         """
         self.role = role
         self.resources.memory_limit.spare(self.number, role is None)
@@ -79,17 +77,18 @@ class OwnedShard:
 
     @property
     def knows_its_blocks(self) -> bool:
-        """Whether all is known that was on ``index`` when it got its role: before, nothing is sent there."""
+        """Whether it has read all that was on ``index`` when it got its role: before, it sends nothing there."""
         return self.index_follower is None or self.index_follower.at_end
 
     @property
     def flushed(self) -> bool:
-        """Whether every sealed block is acknowledged and every snapshot that was taken is written, if here they are."""
+        """Whether every sealed block is acknowledged and every snapshot that was taken is written, if this holder
+        writes them."""
         parts = self.block_writer, self.snapshot_writer
         return not self.writes or all(part is None or part.idle for part in parts)
 
     def close(self) -> None:
-        """Stop reading blocks and writing a snapshot, whichever is under way, and give back its share of memory."""
+        """Stop reading blocks or writing a snapshot, whichever is under way, and give back its share of memory."""
         self._end_restoration()
         if self.index_follower is not None:
             self.index_follower.close()
@@ -107,7 +106,7 @@ class OwnedShard:
 
         Raises:
             Unavailable: the broker does not answer; ask again.
-            Refused: the blocks tell of a claim that no page can have.
+            Refused: the blocks hold a claim that no page can have.
         """
         if self.restoration is None:
             self.restoration = self._begin()
@@ -143,9 +142,9 @@ class OwnedShard:
     def answer(self, follower: Follower) -> Answer | None:
         """The answer to the first undecided batch, to be sent with ``send``; None if it was sent or is not due.
 
-        A later batch is never answered: a batch is compared with the survivors of all batches before it. Who is not
-        the active holder answers what another one has left unanswered for ``Policy.hedge`` seconds. Should both answer,
-        the first answer counts, and the other one is the same.
+        A later batch is never answered: a batch is compared with the survivors of all batches before it. A holder that
+        is not active answers what another one has left unanswered for ``Policy.hedge`` seconds. If both answer, the
+        first answer counts, and the other one is the same.
         """
         if self.live is None:
             return None

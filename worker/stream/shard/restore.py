@@ -28,11 +28,11 @@ from worker.verdict.suspects import LONG_AGO
 
 _WAIT: Final = 0.005
 """Seconds for which a step waits for records, or for the loading; without a wait the loop would burn a core. The shards
-that answer already wait meanwhile, once for each shard that is being restored."""
+that answer already wait during that time, once for each shard that is being restored."""
 
 
 def read_block(record: Record, number: int, policy: Policy, observer: Observer) -> Block | None:
-    """The block that a record of a shard's partition holds; None for a tombstone, and for what is no such block.
+    """The block in a record of a shard's partition; None for a tombstone, and for a record that is no such block.
 
     Raises:
         Refused: it is of another scheme.
@@ -65,7 +65,7 @@ class Restored(NamedTuple):
 
 
 class _Loaded(NamedTuple):
-    """What was made of the blocks: the cover without its pieces, and the index that holds their entries.
+    """The result of the blocks: the cover without its pieces, and the index that holds their entries.
 
     ``unreadable`` are blocks that contradict themselves, by offset.
     """
@@ -84,17 +84,18 @@ class Restoration:
 
     1. Where this machine has a snapshot of the shard, begin where it ends; it counts as a block (
        ``worker.stream.shard.snapshots`` says which snapshots are used).
-    2. Read until the position equals an end that was asked for *after* the last record came: blocks that land while
-       the reading goes on are taken in, and those that compaction removed are not waited for.
+    2. Read until the position equals an end that was asked for *after* the last record came: this takes in blocks that
+       land during the reading, and does not wait for those that compaction removed.
     3. Build the cover of all blocks that were read.
-    4. Load what it holds, in the background, if there is one.
+    4. Load its entries, in the background, if there is one.
     5. Check that both logs still reach back to its end.
 
     Where the index is being copied from a generation that works, the cover ends at a block that others will follow.
-    Then, behind 4, what comes is read and loaded, up to the last block of the copy; the copy hears how far that is.
+    Then, after 4, the blocks that come are read and loaded, up to the last block of the copy; the copy learns how far
+    that is.
 
-    Where 3 to 5 fail with a snapshot, or 2 finds that a repair has given up batches that it holds, all steps begin anew
-    without the snapshot.
+    If 3 to 5 fail with a snapshot, or 2 finds that a repair has given up batches that the snapshot holds, all steps
+    begin anew without the snapshot.
     """
 
     number: int
@@ -127,7 +128,7 @@ class Restoration:
 
     @property
     def progress(self) -> float:
-        """Share of the topic's partition that was read, of what is to be read, 0 to 1."""
+        """Share of the topic's partition that was read, of all that is to be read, 0 to 1."""
         to_read = self._end - self._first if self._end is not None else 0
         return min(1.0, (self.reader.position - self._first) / to_read) if to_read else float(self._end is not None)
 
@@ -160,7 +161,7 @@ class Restoration:
 
         Raises:
             Refused: the logs do not reach back to the end of the cover, blocks contradict each other, or there is not
-                memory enough.
+                enough memory.
             Unavailable: the broker does not answer; ask again.
         """
         if self._loading is None:
@@ -189,7 +190,7 @@ class Restoration:
         return Restored(shard, self.block_keys, self.reader.position, loaded.floor)
 
     def _follow(self, loaded: _Loaded) -> bool:
-        """Take in what was copied since; true at the end of the copy, of which this side tells how far it has come."""
+        """Read what was copied since; true at the end of the copy. This side reports how far it has come."""
         standing = loaded.standing
         if self._told is None:
             self.reader = self.log.reader(INDEX, self.number, self.reader.position)
@@ -237,9 +238,10 @@ class Restoration:
         self._begin()
 
     def _load(self, new_index: IndexFactory) -> _Loaded:
-        """Make the cover and the index. Asks nothing of the log, so that it may run beside the worker's own thread.
+        """Make the cover and the index. Asks nothing of the log, so that it may run alongside the worker's own thread.
 
-        Each block is let go of as soon as it is loaded: else all of them would take as much memory as the index does.
+        Each block is dropped as soon as it is loaded: otherwise all of them would take as much memory as the index
+        does.
         """
         count = len(self.blocks)
         found, parts, unreadable = self._cover()
@@ -257,7 +259,7 @@ class Restoration:
         return _Loaded(standing, floor, index, count, damaged, unreadable)
 
     def _cover(self) -> tuple[Cover, deque[Iterable[Entries]], list[tuple[int, str]]]:
-        """The cover, with what its blocks hold; a block that contradicts itself counts as not there."""
+        """The cover, with the content of its blocks; a block that contradicts itself counts as not there."""
         readable = list(self.blocks.values())
         snapshot = self.snapshot
         if snapshot is not None:
@@ -280,7 +282,7 @@ class Restoration:
                 return found, parts, unreadable
 
     def _given_up(self, parts: deque[Iterable[Entries]]) -> Iterator[Entries]:
-        """The entries in parts, none of which is kept here; ends early when nobody waits for the shard any more."""
+        """The entries in parts, none of which is kept here; ends early when no one waits for the shard any more."""
         while parts and not self._closed:
             yield from parts.popleft()
 
@@ -300,7 +302,7 @@ class Restoration:
 
 
 def standing_of(found: Cover, ttl: int | None) -> Standing:
-    """What a shard knows at the end of the cover of its blocks."""
+    """A shard's knowledge at the end of the cover of its blocks."""
     last = found.last
     if last is None:
         return Standing()

@@ -1,10 +1,10 @@
 """A shard's survivors in a file of this machine, so that a restart reads only what came after.
 
-The file is no authority: the topic and the logs are. It holds what the blocks on the topic up to one batch hold: a
-block without entries that stands for all of them (``block``), the entries, and from where the topic is read on.
-Whatever is odd about it, the topic is read from its beginning instead.
+The file is no authority: the topic and the logs are. It holds the content of the blocks on the topic up to one batch: a
+block without entries that stands for all of them (``block``), the entries, and the place from which to read the topic
+on. If anything about the file is odd, the shard reads the topic from its beginning instead.
 
-The format: eight bytes that name it (others where it names what was forgotten), then frames, each with its length
+The format: eight bytes that name it (other ones where it names forgotten conditions), then frames, each with its length
 (``uint64``), the CRC-32 of its payload (``uint32``) and the payload, MessagePack. The first frame is the ``Snapshot``,
 the others are pieces of its entries.
 """
@@ -27,7 +27,7 @@ from worker.index.urls import Group, UrlRun, groups_of, pack_group
 
 _MAGIC: Final = b"DEDUPSN1"
 _MAGIC_FORGETTING: Final = b"DEDUPSN2"
-"""Of a snapshot whose ``block`` is a ``ForgettingBlock``; a program that knows none reads the topic."""
+"""Of a snapshot whose ``block`` is a ``ForgettingBlock``; a program that does not know them reads the topic."""
 _FRAME: Final = struct.Struct("<QI")
 _PIECE: Final = 1 << 18
 """Entries of a piece, which has 16 MB then: it is written at once, and loaded as fast as memory is read."""
@@ -42,16 +42,16 @@ class SnapshotDamaged(Exception):
 
 
 class Abandoned(Exception):
-    """Nobody waits for the file any more."""
+    """No one waits for the file any more."""
 
 
 class Snapshot(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
-    """All about a shard just after a batch but its entries.
+    """All about a shard just after a batch, except its entries.
 
     ``block`` stands for all blocks up to its ``to``: their header's state and the clocks of all entries, no entries.
     ``mark`` is the hash of the record at ``to`` in ``fingerprints``: in another log it is another record. ``position``
-    is where the index topic is read on; the blocks before it are known by ``block_keys`` (key, last batch).
-    ``columns`` are names and types, so that a program with others does not read them.
+    is where to read the index topic on; ``block_keys`` (key, last batch) names the blocks before it. ``columns`` are
+    names and types, so that a program with other columns does not read them.
     """
 
     block: Block
@@ -88,12 +88,12 @@ _PIECES: Final = msgspec.msgpack.Decoder(_Piece)
 def write(file: Path, writer: str, snapshot: Snapshot, entries: Entries, abandoned: Callable[[], bool]) -> None:
     """Put a snapshot in the place of the one before.
 
-    No other user can read it. ``writer``, the name of this process, is part of the name of the file beside it;
-    ``abandoned`` is asked between pieces.
+    No other user can read it. ``writer``, the name of this process, is part of the name of the temporary file next to
+    it; ``abandoned`` is asked between pieces.
 
     Raises:
-        Abandoned: it said so; the one before is still there.
-        OSError: there is no place, or no leave to write.
+        Abandoned: it said so; the previous snapshot is still there.
+        OSError: there is no space, or no permission to write.
     """
     with replaced(file, OWNER_ONLY, writer) as beside, beside.open("wb") as out:
         out.write(_MAGIC_FORGETTING if isinstance(snapshot.block, ForgettingBlock) else _MAGIC)
@@ -122,7 +122,7 @@ class SnapshotFile:
         """The entries in portions, in the order of the log; their columns are read-only.
 
         Raises:
-            SnapshotDamaged: torn, or changed since it was written. What was yielded before is not to be used.
+            SnapshotDamaged: torn, or changed since it was written. Entries that were yielded before must not be used.
             OSError: the file cannot be read.
         """
         found = 0

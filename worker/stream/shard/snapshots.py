@@ -1,4 +1,4 @@
-"""When a shard's snapshot is written and whether one that is found may be used."""
+"""When a shard's snapshot is written and whether a snapshot that is found may be used."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from worker.stream.shard.live import Frozen, LiveShard
 from worker.stream.shard.snapshot_file import Abandoned, Snapshot, SnapshotDamaged, SnapshotFile
 
 _TRIES: Final = 10
-"""How often, for up to a second each time, a record is looked for that should be there."""
+"""How often, for up to a second each time, the worker looks for a record that should be there."""
 
 _FOLDER_MODE: Final = 0o700
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _OURS: Final = re.compile(r".*\.snapshot(\.(.*\.)?tmp)?", re.DOTALL)
-"""Names of snapshots, and of what is left of them by a process that was killed while it wrote."""
+"""Names of snapshots, and of what a process that was killed while writing left of them."""
 
 _log = logging.getLogger(__name__)
 
@@ -48,13 +48,13 @@ class SnapshotFolder:
     generation: str = ""
 
     def make(self) -> None:
-        """Make the folder for this user alone; what snapshots it has from before are closed to others, too.
+        """Make the folder for this user alone; close older snapshots in it to others, too.
 
-        They hold every URL of the crawl. A folder that was there and holds other files as well keeps its rights, since
-        it may be meant for others; the snapshots in it do not.
+        They hold every URL of the crawl. A folder that existed before and also holds other files keeps its permissions,
+        since it may be meant for others; the snapshots in it do not keep theirs.
 
         Raises:
-            OSError: it cannot be made.
+            OSError: the folder cannot be made.
         """
         self.folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
         there = list(self.folder.iterdir())
@@ -94,7 +94,7 @@ def refuse(file: Path, why: str) -> None:
 
 
 def _why_not(head: Snapshot, shard: int, log: Log, policy: Policy) -> str | None:
-    """What keeps a snapshot from being used, or None."""
+    """The reason why a snapshot cannot be used, or None."""
     block = head.block
     if block.scheme != policy.scheme:
         return f"it has scheme {block.scheme.hex()}, this worker has {policy.scheme.hex()}"
@@ -127,7 +127,7 @@ def mark_of(log: Log, batch: int) -> bytes | None:
 def landed(
     log: Log, shard: int, begin: int, end: int, block_keys: Mapping[bytes, int], abandoned: Callable[[], bool]
 ) -> dict[bytes, int | None]:
-    """What has landed on a shard's partition of ``index`` in [begin, end) and is not in ``block_keys``.
+    """The blocks that have landed on a shard's partition of ``index`` in [begin, end) and are not in ``block_keys``.
 
     The result has the last batch of each block by its key, and None for a key that was buried.
 
@@ -147,7 +147,7 @@ def landed(
             continue
         try:
             found[key] = None if record.value is None else decode(Block, record.value).to
-        except UnreadableRecord:  # what reads the whole topic counts it; it is no block to be buried
+        except UnreadableRecord:  # readers of the whole topic count it; it is no block to be buried
             found[key] = None
     return found
 
@@ -156,12 +156,14 @@ def landed(
 class SnapshotWriter:
     """Writes the snapshots of one shard in the background.
 
-    1. ``capture``: where everything that was decided is in sealed blocks, take the state and where the topic ends.
-       Blocks before that end that are not in the state are of other owners, and nobody waits for them.
+    1. ``capture``: where everything that was decided is in sealed blocks, take the state and the end of the topic.
+       Blocks before that end that are not in the state are other owners', and no one waits for them.
     2. ``step``: once the last of these blocks is acknowledged, write the state. It must not be written before: an owner
-       that goes on from it writes only later blocks, so an earlier one that got lost would leave a hole on the topic.
-    3. Nobody who uses the snapshot reads what lies on the topic before that end. So before it is written, the keys of
-       other owners' blocks that have landed there are learnt: whoever owns the shard buries these when they expire.
+       that goes on from it writes only later blocks, so if an earlier block got lost, that would leave a hole on the
+       topic.
+    3. A user of the snapshot does not read the part of the topic before that end. So before the snapshot is written,
+       the writer learns the keys of other owners' blocks that have landed there: the owner of the shard buries these
+       when they expire.
     """
 
     folder: SnapshotFolder
@@ -194,7 +196,8 @@ class SnapshotWriter:
             self._captured = frozen, self.log.bounds(INDEX, shard.number).end
 
     def step(self, shard: LiveShard, block_writer: BlockWriter) -> None:
-        """Write what was captured when all its blocks are on the topic; take in what was learnt with the last one."""
+        """Write the captured state when all its blocks are on the topic; take in the keys learnt with the last
+        snapshot."""
         if self._writing is not None and self._writing.done() and (learnt := self._writing.result()) is not None:
             self._writing = None
             block_writer.learn(*learnt)
@@ -208,11 +211,11 @@ class SnapshotWriter:
         )
 
     def let_go(self) -> None:
-        """Take no state, and write none that is not being written yet."""
+        """Take no state, and drop a captured state that is not being written yet."""
         self.due, self._captured = False, None
 
     def abandon(self) -> None:
-        """Stop writing: nobody waits for it any more."""
+        """Stop writing: no one waits for it any more."""
         self.let_go()
         self._abandoned = True
 
@@ -225,7 +228,7 @@ class SnapshotWriter:
         block_keys: dict[bytes, int],
         block_keys_before: int,
     ) -> tuple[dict[bytes, int | None], int] | None:
-        """Write in the background; what goes wrong is only logged. Returns what ``BlockWriter.learn`` takes."""
+        """Write in the background; errors are only logged. Returns what ``BlockWriter.learn`` takes."""
         file = self.folder.file(shard.number)
         learnt = None
         try:

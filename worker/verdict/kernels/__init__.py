@@ -1,1 +1,1 @@
-"""What is done with each claim before it is judged, compiled: ``titles`` tells which texts are their site's."""
+"""The compiled steps on each claim before it is judged: ``titles`` finds the texts that belong to their site."""

@@ -1,11 +1,11 @@
 """The table of ``worker.verdict.titles_of_texts``, compiled.
 
-A generation of it is *entries*, one for each key in the order in which they came, and *slots*, a power of two of them
-and twice as many at least: an entry's number, from 1 on, below the hash of its key, stands in the first slot from that
-hash on which was empty; 0 is for none. Hashes depend on the table's ``secret``; nothing else does. Texts come as rows,
-in the words of ``EVIDENCE_BYTES``.
+A generation of the table has *entries*, one for each key in order of arrival, and *slots*. Their number is a power of
+two and at least twice the number of entries. A slot holds an entry's number, from 1 on, below the hash of its key; an
+entry goes into the first slot from its hash on that was empty; 0 means none. Hashes depend on the table's ``secret``;
+nothing else does. Texts come as rows, in the words of ``EVIDENCE_BYTES``.
 
-Kernels reach all this by address: with arrays they would spend most of their time on counting who holds one.
+Kernels reach all this by address: with arrays they would spend most of their time on counting references.
 """
 
 from __future__ import annotations
@@ -25,39 +25,40 @@ _compile = compiler_of("worker", ("verdict/kernels/titles", "index/kernels/nativ
 
 
 def compiled(signature: str, *, inner: bool = False, inline: bool = False) -> Callable[[Function], Function]:
-    """A kernel of these types, which Python calls unless it is ``inner`` or ``inline``; these are for other kernels."""
+    """A kernel of these types. Python calls it unless it is ``inner`` or ``inline``; these are for other kernels."""
     return _compile(signature, entry=not (inner or inline), inline=inline)
 
 
 SEVERAL = 2
-"""Titles other than its own from which on a text is a template's. One page may have two: for people and for print. With
-three, one shop of a network in three loses a page more, and no labelled copy is found besides."""
+"""Titles other than its own from which on a text is a template's. One page may have two titles: for people and for
+print. With three, one shop of a network in three loses a page more, and no further labelled copy is found."""
 KEPT = SEVERAL + 1
-"""Titles that are remembered of a key, and as many that are not alike: whichever of them is a page's own, there are
-several others."""
+"""Titles that are remembered of a key, and as many that are not alike: whichever of them is a page's own, several
+others remain."""
 MOST_TITLES = 2 * KEPT - 1
-"""That a key has: the first few may all be alike, and each later one is alike to none before it."""
+"""Titles of a key: the first few may all be alike, and each later one is alike to none before it."""
 
 SCOPE, SITE_TITLE, WORDS, KEYS = range(4)
-"""Places in a row: its site has the lower half of a word, as has each key with an even number."""
+"""Places in a row: the lower half of a word holds the row's site, or a key with an even number."""
 ROW_WORDS = KEYS + BANDS // 2
 SITE_KEY, NUMBER, HELD, TITLES = range(1, 5)
-"""Places in an entry, behind its scope: its key, in the lower half, and its site; the number of the key; how many
-titles it has; then each title and its words."""
+"""Places in an entry, after its scope: its key, in the lower half, and its site; the number of the key; the number of
+its titles; then each title and its words."""
 ENTRY_WORDS = TITLES + 2 * MOST_TITLES
 SECRET_WORDS = 7
 
 SLOTS, MASK, ENTRIES, ROOM, COUNT, LENGTHENED = range(6)
-"""Places in what is known of a generation: where its slots are, and their number less one; where its entries are, for
-how many there is room and how many there are; and of how many of these the number was noted, as they got a title."""
+"""Places in the description of a generation: the address of its slots, and their number less one; the address of its
+entries, how many there is room for and how many there are; and how many entry numbers were noted because the entry got
+a title."""
 GENERATION_WORDS = 6
 HASH, IN_YOUNG, IN_OLD = range(3)
-"""Of each key of a text: its hash, and the numbers of its entries, 0 for none."""
+"""For each key of a text: its hash, and the numbers of its entries, 0 for none."""
 KEY_WORDS = 3
 AHEAD = 4
-"""Claims that lie between fetching what one needs, and needing it."""
+"""Claims between fetching the memory that a claim needs, and using it."""
 SEEN, TURNED = 1, 2
-"""What is said of a claim, as bits: the young generation did not know it; before, that one had become the old one."""
+"""Marks of a claim, as bits: the young generation did not know it; before, that one had become the old one."""
 
 I64 = NDArray[np.int64]
 I32 = NDArray[np.int32]
@@ -71,8 +72,8 @@ _HALF = np.uint64(32)
 
 @compiled("uint64(uint64[::1], uint64, uint64)", inline=True)
 def _begun(secret: U64, scope: Any, site: Any) -> Any:
-    """A hash, to be ended by ``_ended``. Nobody who does not know the secret can choose what meets more often than
-    other words do: multiply-shift (Thorup: High Speed Hashing for Integers and Strings, 2015, section 3.3)."""
+    """A hash, to be ended by ``_ended``. Without the secret no one can choose words that collide more often than
+    others: multiply-shift (Thorup: High Speed Hashing for Integers and Strings, 2015, section 3.3)."""
     return secret[0] + secret[1] * (scope & _LOW) + secret[2] * (scope >> _HALF) + secret[3] * (site & _LOW)
 
 
@@ -84,7 +85,7 @@ def _ended(secret: U64, begun: Any, one: Any, other: Any) -> Any:
 
 @compiled("uint64(uint64[::1], uint64[::1])", inline=True)
 def _hash_of(secret: U64, entry: U64) -> Any:
-    """That of an entry's key."""
+    """The hash of an entry's key."""
     begun = _begun(secret, entry[SCOPE], entry[SITE_KEY] >> _HALF)
     return _ended(secret, begun, entry[SITE_KEY] & _LOW, entry[NUMBER])
 
@@ -136,8 +137,8 @@ def _alike(a: Any, b: Any) -> bool:
 
 @compiled("boolean(uint64[::1], uint64, uint64)", inline=True)
 def _is_wanted(entry: U64, title: Any, words: Any) -> bool:
-    """Whether a title is remembered beside those that an entry has. The first few are; later ones if they are alike to
-    none."""
+    """Whether a title is remembered in addition to those that an entry has. The first few are; later ones if they are
+    alike to none."""
     held = np.int64(entry[HELD])
     for one in range(held):
         if entry[TITLES + 2 * one] == title:
@@ -217,9 +218,10 @@ def _is_template(young: Generation, old: Generation, row: U64, found: int, annou
 
 @compiled("boolean(int64[::1], int64[::1], int32[::1], int64, uint64[::1], int64)", inline=True)
 def _see(young: Generation, old: Generation, lengthened: I32, before: int, row: U64, found: int) -> bool:
-    """Count a text; whether the young generation did not know it under its title yet. It must have room for all keys.
+    """Count a text; returns whether the young generation did not know it under its title yet. That generation must have
+    room for all keys.
 
-    ``lengthened`` takes the numbers of those of the first ``before`` entries that have a title more.
+    ``lengthened`` takes the numbers of those of the first ``before`` entries that got a title.
     """
     title, words, changed = row[SITE_TITLE] >> _HALF, row[WORDS], False
     for number in range(BANDS):
@@ -269,8 +271,9 @@ def mark(
     said: U8,
     found: U64,
 ) -> int:
-    """Mark claims from ``begin`` on, but for those before ``marked``, and count them, up to one that finds the young
-    generation full: its place is returned, else the number of rows. ``found`` is room for ``KEY_WORDS`` of each key."""
+    """Mark and count the claims from ``begin`` on, without those before ``marked``, up to the first that finds the
+    young generation full: returns its place, otherwise the number of rows. ``found`` is room for ``KEY_WORDS`` of each
+    key."""
     for place in range(begin, rows.shape[0]):
         row = _row_of(rows.ctypes.data, ROW_WORDS, place)
         if place + AHEAD < rows.shape[0]:
@@ -292,8 +295,8 @@ def mark(
 
 @compiled("int64(uint64[::1], int64[::1], int64[::1], int32[::1], uint64[:, ::1], int64, uint64[:, ::1])")
 def learn(secret: U64, young: Generation, old: Generation, lengthened: I32, rows: U64, begin: int, found: U64) -> int:
-    """Count texts from ``begin`` on, up to a row without title, or one that the young generation has no room for: its
-    place is returned, else the number of rows."""
+    """Count texts from ``begin`` on, up to the first row that has no title, or that the young generation has no room
+    for: returns its place, otherwise the number of rows."""
     for place in range(begin, rows.shape[0]):
         row = _row_of(rows.ctypes.data, ROW_WORDS, place)
         if row[SITE_TITLE] >> _HALF == np.uint64(0) or young[COUNT] + BANDS > young[ROOM]:
@@ -305,14 +308,14 @@ def learn(secret: U64, young: Generation, old: Generation, lengthened: I32, rows
 
 @compiled("void(uint64[::1], int64[::1])")
 def link(secret: U64, generation: Generation) -> None:
-    """Put all entries into their slots, which are empty."""
+    """Put all entries into their slots, which must be empty."""
     for number in range(1, generation[COUNT] + 1):
         _link(generation, _hash_of(secret, _entry_of(generation, number)), number)
 
 
 @compiled("void(uint64[::1], int64[::1], int32[::1], int64)")
 def take_back(secret: U64, generation: Generation, lengthened: I32, before: int) -> None:
-    """Take out all but the first ``before`` entries, and of these the titles that came since."""
+    """Remove all but the first ``before`` entries, and of these entries the titles that came since."""
     for place in range(generation[LENGTHENED]):
         _entry_of(generation, np.int64(lengthened[place]))[HELD] -= np.uint64(1)
     slots = u64_at(generation[SLOTS], generation[MASK] + 1)
@@ -326,10 +329,11 @@ def take_back(secret: U64, generation: Generation, lengthened: I32, before: int)
 
 @compiled("int64(uint64[::1], uint64[:, ::1], uint64[:, ::1])")
 def tell(secret: U64, entries: U64, rows: U64) -> int:
-    """Write rows by which a generation comes to these entries; returns how many. ``rows`` are zeros, as many as the
+    """Write rows from which a generation gets these entries; returns how many. ``rows`` are zeros, as many as the
     entries have titles.
 
-    Titles that a key had first come first. Of the keys of one title a row takes the first of each number that is left.
+    The titles that a key had first come first. Of the keys with the same title a row takes the first that is left of
+    each number.
     """
     count, written = entries.shape[0], 0
     heads = np.empty(1 << 16, np.int32)
