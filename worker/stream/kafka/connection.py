@@ -1,4 +1,5 @@
-"""Makes options for kafka-python's clients of the ``kafka`` section of the settings, and sees whether they connect."""
+"""Makes options for kafka-python's clients from the ``kafka`` section of the settings, and checks whether they
+connect."""
 
 from __future__ import annotations
 
@@ -27,23 +28,24 @@ if TYPE_CHECKING:
     from worker.config import KafkaSettings
 
 METADATA_MAX_AGE_MS: Final = 5_000
-"""How long a client takes a leader for the leader. kafka-python 3.0.12 asks a broker that leads a partition no more
-where it ends, again and again, until it looks for leaders by the clock: by default after five minutes, longer than a
-worker's patience. It notices a broker that was killed, which hangs up, but none that was frozen or gave up the lead."""
+"""How long a client believes that a leader leads. kafka-python 3.0.12 goes on asking a broker that no longer leads a
+partition where it ends, again and again, until it looks for leaders by the clock: by default after five minutes, longer
+than a worker's patience. It notices a broker that was killed, which hangs up, but none that was frozen or gave up the
+lead."""
 
 Options = Mapping[str, Any]
 """Keyword arguments for KafkaConsumer, KafkaProducer and KafkaAdminClient alike."""
 
 
 def client_options(kafka: KafkaSettings) -> dict[str, Any]:
-    """Keyword arguments that every client takes; settings that are None are left to kafka-python's defaults.
+    """Keyword arguments that every client takes; for settings that are None kafka-python's defaults hold.
 
-    With OAUTHBEARER a token is asked for, since kafka-python would go on asking without a word of what is wrong.
+    With OAUTHBEARER it asks for a token first, since kafka-python would go on asking without a word of what is wrong.
 
     Raises:
-        UsageError: the crc32c wheel is not installed, or a TLS file cannot be used; or no token is given, or no AWS
-            credentials are found.
-        Unavailable: no token is to be had now.
+        UsageError: the crc32c wheel is not installed, or a TLS file cannot be used; or no token is given, or there are
+            no AWS credentials.
+        Unavailable: no token can be had now.
     """
     require_crc32c()
     if kafka.sasl_mechanism == "AWS_MSK_IAM":
@@ -68,10 +70,10 @@ def client_options(kafka: KafkaSettings) -> dict[str, Any]:
 
 @contextmanager
 def reaching(options: Options) -> Iterator[None]:
-    """Around the making and first use of a client: what kafka-python raises becomes an error with a next move.
+    """Goes around the making and first use of a client: kafka-python's errors become errors with a next move.
 
     Raises:
-        Unavailable: no broker answers, or no token for it is to be had.
+        Unavailable: no broker answers, or no token for it can be had.
         UsageError: the broker refuses the user's login, or what the block does.
     """
     with complaints() as heard:
@@ -123,10 +125,10 @@ def login_refused(options: Options, error: Exception) -> UsageError:
 
 
 def check_login(options: Options, client: Any) -> None:
-    """See whether a broker has refused a client while it ran: the client then asks it nothing more, and may not say so.
+    """Check whether a broker has refused a running client: the client then asks it nothing more, and may not say so.
 
     Raises:
-        UsageError: it was.
+        UsageError: it has refused it.
     """
     for error in login_failures(client):
         if isinstance(error, LOGIN_ERRORS):

@@ -1,6 +1,6 @@
-"""Unpacks compressed record batches a piece at a time: a kilobyte may stand for thirty megabytes.
+"""Unpacks compressed record batches a piece at a time: one kilobyte may unpack to thirty megabytes.
 
-The libraries are imported when a batch needs one: nobody has to install a library that none of his spiders uses.
+The libraries are imported when a batch needs one: no one has to install a library that none of his spiders uses.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any, Final
 from kafka import errors
 
 PIECE_BYTES: Final = 1 << 17
-"""About as much as one piece holds; with smaller pieces, pages of 20 kB are copied more often."""
+"""About the size of one piece; with smaller pieces, pages of 20 kB are copied more often."""
 FEED_BYTES: Final = 1 << 14
-"""How much compressed data gzip and lz4 get at once: with each piece they copy what they have not used yet."""
+"""How much compressed data gzip and lz4 get at once: with each piece they copy the data that they have not used yet."""
 ZSTD_WINDOW_BYTES: Final = 32 << 20
-"""How far back a zstd stream may refer. While a stream is read it has a buffer of the size that it asks for: up to
-zstd's level 20 that is not larger than this, and brokers take four times as much."""
+"""How far back a zstd stream may refer. A stream that is read has a buffer of the size that it asks for: up to zstd's
+level 20 that is not larger than this, and brokers accept four times as much."""
 SNAPPY_BLOCK_BYTES: Final = 32 << 20
 """A snappy block that claims more is unpacked here; the library would unpack it as a whole."""
 SNAPPY_REACH_BYTES: Final = 1 << 16
@@ -27,16 +27,17 @@ SNAPPY_REACH_BYTES: Final = 1 << 16
 
 NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
 _XERIAL: Final = b"\x82SNAPPY\x00"
-"""Java writes a stream of snappy blocks with their lengths, which begins so; librdkafka writes one bare block."""
+"""The beginning of a stream of snappy blocks with their lengths, which Java writes; librdkafka writes one bare
+block."""
 _XERIAL_HEADER_BYTES: Final = 16
 
 
 def unpacked(codec: int, packed: memoryview) -> Iterator[bytes]:
-    """The pieces of what the batch unpacks to, in their order; some may be empty.
+    """The pieces of the unpacked batch, in their order; some may be empty.
 
     Raises:
         UnsupportedCodecError: at once; the codec is unknown, or its library is not installed.
-        Exception: with a piece, whatever the library raises for what it cannot read.
+        Exception: with a piece, any exception of the library about data that it cannot read.
     """
     if codec not in _CODECS:
         raise errors.UnsupportedCodecError(f"compression type {codec} is unknown")
@@ -109,7 +110,7 @@ def _snappy_block(library: Any, block: memoryview) -> Iterator[bytes]:
 
 
 def _snappy_size(block: memoryview) -> tuple[int, int]:
-    """How much a block says it unpacks to, and where its elements begin."""
+    """The size that a block says it unpacks to, and where its elements begin."""
     size = 0
     for place in range(5):
         size |= (block[place] & 0x7F) << 7 * place

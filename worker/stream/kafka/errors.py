@@ -1,4 +1,4 @@
-"""Makes errors with a next move of what kafka-python raises while a worker runs."""
+"""Makes errors with a next move from the errors of kafka-python in a running worker."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ REFUSALS: Final = (
     errors.UnsupportedForMessageFormatError,
     errors.UnsupportedVersionError,
 )
-"""Answers to a send that stay the same until somebody has changed something. After others that kafka-python does not
-repeat by itself (an unknown producer, an old epoch, a transaction that was aborted) a new producer helps."""
+"""Answers to a send that stay the same until someone has changed something. A new producer helps after other errors
+that kafka-python does not repeat by itself (an unknown producer, an old epoch, an aborted transaction)."""
 _MEANINGS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], type[Stop], str], ...]] = (
     (
         errors.OffsetOutOfRangeError,
@@ -101,15 +101,16 @@ _MEANINGS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], type
         "Start the worker again; if it ends the same way, look at the broker's log",
     ),
 )
-"""Errors of kafka-python, what they end the worker as, and the operator's next move; the first row that fits holds."""
+"""Errors of kafka-python, the error that each ends the worker with, and the operator's next move; the first row that
+fits holds."""
 
 
 @contextmanager
 def speaking(about: str) -> Iterator[None]:
-    """Around calls of the client; ``about`` is the topic or group that they are about.
+    """Goes around calls of the client; ``about`` is the topic or group that they are about.
 
     Raises:
-        Stop: whatever of kafka-python's errors was not dealt with inside.
+        Stop: for any error of kafka-python that the block did not handle.
     """
     try:
         yield
@@ -119,7 +120,7 @@ def speaking(about: str) -> Iterator[None]:
 
 @contextmanager
 def while_away() -> Iterator[None]:
-    """Pass over the error of a call that failed because a broker is away; for how long it may be, ``Watch`` judges."""
+    """Ignore the error of a call that failed because a broker is away; ``Watch`` judges how long it may be away."""
     try:
         yield
     except errors.KafkaError as error:
@@ -128,6 +129,6 @@ def while_away() -> Iterator[None]:
 
 
 def as_stop(error: errors.KafkaError, about: str) -> Stop:
-    """What an error means for the worker, and the operator's next move."""
+    """The meaning of an error for the worker, and the operator's next move."""
     kind, told = next((kind, told) for fitting, kind, told in _MEANINGS if isinstance(error, fitting))
     return kind(told.format(about=about, error=error, named=f"{type(error).__name__}: {error}"))

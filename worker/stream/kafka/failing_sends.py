@@ -1,4 +1,4 @@
-"""Counts sends that fail: tells of them while they are repeated, and ends the worker where that is useless."""
+"""Counts sends that fail: reports them while they are repeated, and ends the worker where repeating is useless."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from crawler_plugin.wire.errors import Stop, Unavailable
 from worker.stream.kafka.errors import REFUSALS, as_stop
 
 LEAST_FAILURES: Final = 3
-"""So many in a row must fail before patience counts: now and then one fails in a rebalance or an election."""
+"""How many in a row must fail before patience counts: now and then one fails in a rebalance or an election."""
 
 
 @dataclass
 class Failures:
-    """The sends of one kind that failed since the last one that did not.
+    """The sends of one kind that failed since the last success.
 
-    One thread writes, any asks. ``kind`` is for people; ``since`` is by the monotonic clock.
+    One thread writes, any thread asks. ``kind`` is for people; ``since`` is by the monotonic clock.
     """
 
     kind: str
@@ -27,7 +27,7 @@ class Failures:
     since: float | None = None
     why: str | None = None
     refusal: Stop | None = None
-    """Set where the same would be refused again, however often it is sent."""
+    """Set where the broker would refuse the same again, however often it is sent."""
 
     def add(self, error: Exception, about: str) -> bool:
         """Count a send that failed; ``about`` names its record, topic or group. True if the reason is a new one."""
@@ -44,17 +44,17 @@ class Failures:
         self.count, self.since, self.why = 0, None, None
 
     def told(self) -> list[str]:
-        """A line for people while sends fail; none while they do not."""
+        """A message for people while sends fail; none while they do not."""
         since, why = self.since, self.why
         if since is None or why is None:
             return []
         return [f"{self.kind} keep failing, {self.count} in {time.monotonic() - since:.0f} s ({why})"]
 
     def check(self, patience: float) -> None:
-        """See that it makes sense to go on.
+        """Check that it makes sense to go on.
 
         Raises:
-            Stop: a send would be refused again, or the last ones have all failed for longer than ``patience``.
+            Stop: the broker would refuse a send again, or the last ones have all failed for longer than ``patience``.
         """
         if self.refusal is not None:
             raise self.refusal

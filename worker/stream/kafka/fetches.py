@@ -1,4 +1,4 @@
-"""Looks without a poll at what a consumer has asked the broker for."""
+"""Looks, without a poll, at a consumer's open requests to the broker."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any, Final
 from worker.stream.kafka.private import fetches_under_way, has_records
 
 ASK_SECONDS: Final = 0.1
-"""A consumer is polled this often at least, whatever it shows: only in a poll does it look at its group and its
-positions, and ask anew where no question is under way."""
+"""A consumer is polled at least this often, whatever it shows: only in a poll does it look at its group and its
+positions, and send new requests where none is under way."""
 
 
 class Fetches:
     """The answers that a consumer waits for.
 
     A poll hands two to four coroutines to the client's own thread and waits for each, although no answer has come and
-    none can be asked for: that takes .1 ms on an idle core, milliseconds on one that others need. And a poll that
+    none can be asked for: that takes .1 ms on an idle core, milliseconds on a core that others need. And a poll that
     waits misses the answer that comes between its two looks, and sleeps on for as long as it may. So the consumer is
-    polled, without waiting, only when that can bring something, and the waiting is done here.
+    polled, without waiting, only when a poll can bring something, and this class does the waiting.
     """
 
     def __init__(self, consumer: Any, clock: Callable[[], float] = time.monotonic) -> None:
@@ -29,7 +29,7 @@ class Fetches:
         self._ask_at = 0.0
 
     def worth_a_poll(self) -> bool:
-        """Whether the consumer is to be polled: an answer has come, none is under way, or the last poll is long ago."""
+        """Whether to poll the consumer: an answer has come, no request is under way, or the last poll is long ago."""
         now = self._clock()
         under_way = fetches_under_way(self._consumer)
         pending = under_way and not any(fetch.is_done for fetch in under_way)
@@ -39,7 +39,7 @@ class Fetches:
         return worth
 
     def wait(self, seconds: float) -> None:
-        """Return when an answer has come or the consumer is to be polled anyway, after so many seconds at most."""
+        """Return when an answer has come or the consumer is due for a poll, after this many seconds at most."""
         came = threading.Event()
         for fetch in fetches_under_way(self._consumer):
             fetch.add_both(lambda _: came.set())

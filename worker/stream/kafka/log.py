@@ -36,10 +36,10 @@ Offsets = Mapping[TopicPartition, int]
 RECORDS_A_READ: Final = 2000
 PAGES_A_POLL: Final = 200
 FETCH_BYTES: Final = 4 << 20
-"""What is fetched of pages at a time: about a poll's worth. What the client and the broker do for each answer costs as
+"""How much of pages is fetched at a time: about a poll's worth. The work of client and broker for each answer costs as
 much as forty pages, whatever its size. A page that is larger comes by itself (KIP-74)."""
 READ_BYTES: Final = 2 << 20
-"""What a reader fetches at a time. It reads twice as fast as with 16 MiB, which no processor cache holds."""
+"""How much a reader fetches at a time. It reads twice as fast as with 16 MiB, which no processor cache holds."""
 POSITION_TIMEOUT_MS: Final = 1000
 NEW_PARTITION_MS: Final = 5000
 """How long it may take until each broker knows of a partition that others know of."""
@@ -78,7 +78,7 @@ class KafkaReader(Reader):
             self._fetches.wait(left)
 
     def _poll(self) -> Sequence[Record]:
-        """What the client has, without waiting."""
+        """The client's records, without waiting."""
         records: Sequence[Record] = ()
         with (
             speaking(f"partition {self._partition.partition} of {self._partition.topic}, offset {self.position},"),
@@ -87,7 +87,7 @@ class KafkaReader(Reader):
             records = self._consumer.poll(timeout_ms=0, max_records=RECORDS_A_READ).get(self._partition, ())
             if records:
                 self.position = records[-1].offset + 1
-            else:  # the end of a transaction, or what compaction took, has an offset and no record
+            else:  # the end of a transaction, or records that compaction removed, have an offset and no record
                 known = self._consumer.position(self._partition, timeout_ms=POSITION_TIMEOUT_MS)
                 self.position = max(self.position, known or 0)
         return records
@@ -97,10 +97,10 @@ class KafkaReader(Reader):
 
 
 def bounds_of(consumer: Any, partitions: Sequence[TopicPartition]) -> list[Bounds]:
-    """Begin and end of each partition as of now, asked for together; any consumer can ask.
+    """Begin and end of each partition as of now, asked for together; works with any consumer.
 
     Raises:
-        Unavailable: the broker does not say.
+        Unavailable: the broker does not answer.
     """
     try:
         begins, ends = (_all(ask, partitions) for ask in (consumer.beginning_offsets, consumer.end_offsets))
@@ -115,15 +115,15 @@ def bounds_of(consumer: Any, partitions: Sequence[TopicPartition]) -> list[Bound
 
 
 def has_partition(consumer: Any, partition: TopicPartition) -> bool:
-    """See the port; any consumer can ask.
+    """See the port; works with any consumer.
 
     Raises:
-        Unavailable: the broker does not say.
+        Unavailable: the broker does not answer.
     """
     try:
         consumer.end_offsets([partition], timeout_ms=NEW_PARTITION_MS)
     except (errors.KafkaTimeoutError, errors.UnknownTopicOrPartitionError):
-        bounds_of(consumer, [partition._replace(partition=0)])  # else it is the broker that is not there
+        bounds_of(consumer, [partition._replace(partition=0)])  # otherwise it is the broker that is not there
         return False
     except errors.KafkaError as error:
         raise as_stop(error, partition.topic) from error
@@ -144,7 +144,7 @@ def _topics_of(partitions: Sequence[TopicPartition]) -> str:
 class KafkaLog(Log):
     """One worker's side of the broker.
 
-    ``rack`` is where it runs; ``shards`` need be said only with two ``replicas``, the holders of each.
+    ``rack`` is where it runs; ``shards`` is needed only with two ``replicas``, the holders of each.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class KafkaLog(Log):
             "session_timeout_ms": int(session_seconds * 1000),
             "heartbeat_interval_ms": int(heartbeat_seconds * 1000),
         }
-        # Verdict headers come on top of the largest page.
+        # Verdict headers are added to the largest page.
         max_bytes = self._most_bytes = max_message_bytes + OUTPUT_MARGIN_BYTES
         self._appender = Appender(
             options, prefix, max_bytes=max_bytes, delivery_seconds=delivery_seconds, generation=generation
@@ -218,7 +218,7 @@ class KafkaLog(Log):
         )
 
     def prepare(self) -> None:
-        """Find the topics that a worker appends to before it begins, so that no page waits for that."""
+        """Look up the topics that a worker appends to before it begins, so that no page waits for that."""
         self._appender.prepare((FINGERPRINTS, ANSWERS, INDEX))
 
     def pages(self) -> KafkaPages:
@@ -259,11 +259,11 @@ class KafkaLog(Log):
         """See the port.
 
         Raises:
-            UsageError: another worker was found under this one's ``kafka.instance_id``. Nothing else tells: the
+            UsageError: another worker was found under this one's ``kafka.instance_id``. Nothing else shows it: the
                 heartbeats of a member that was replaced stop, and its polls go on without an error. Or the broker
                 refused what it will refuse again until a setting, a topic or a right is changed: a login, too.
             Refused: the same, where the topics are not as agreed.
-            Unavailable: the last ones all failed, for longer than patience lasts.
+            Unavailable: the last sends all failed, for longer than the patience allows.
         """
         for client in (self._asker, self._pages.consumer, self._shards.consumer):
             check_login(self._options, client)
@@ -278,10 +278,10 @@ class KafkaLog(Log):
                 group.close(leave=True)
 
     def close(self, seconds: float, *, leave: bool = False) -> None:
-        """Finish the sends, for at most so long, then be a member no more. A broker that is gone is no error here.
+        """Finish the sends within this many seconds, then end the membership. A broker that is gone is no error here.
 
-        With a ``kafka.instance_id`` what it owns is kept for it until its session ends, unless it is told to ``leave``;
-        one without a shard leaves in any case, as little moves then.
+        With a ``kafka.instance_id`` its partitions and shards are kept for it until its session ends, unless it is told
+        to ``leave``; a worker without a shard leaves in any case, as little moves then.
         """
         self.transactor.close(seconds / 2)
         self._appender.close(seconds / 2)

@@ -1,4 +1,4 @@
-"""Reads what workers have written out, as any consumer should: committed records only, each exactly once."""
+"""Reads the outputs of workers, as any consumer should: committed records only, each exactly once."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ Wanted: TypeAlias = Callable[[Mapping[str, str]], bool]
 
 
 class _GroupLess:
-    """What owns a consumer of no group, which disturbs nobody and commits nothing; closed by the end of a ``with``."""
+    """The owner of a consumer without a group, which disturbs no other and commits nothing; closed by the end of a
+    ``with``."""
 
     _consumer: Any
 
@@ -59,8 +60,8 @@ class _GroupLess:
 
 
 class OutputReader(_GroupLess):
-    """Reads those of ``OUTPUTS``, and ``jobs``, from their beginning, or ``from_now`` what becomes visible from now on;
-    each partition in its order, and partitions that come later, too.
+    """Reads the given topics of ``OUTPUTS``, and ``jobs``, from their beginning, or ``from_now`` the records that
+    become visible from now on; each partition in its order, and partitions that come later, too.
 
     Not for several threads at once.
 
@@ -103,11 +104,11 @@ class OutputReader(_GroupLess):
             self._consumer.seek(partition, end)
 
     def read(self, wait: float = 0.0) -> list[Output]:
-        """What has become visible since the last call; waits up to ``wait`` seconds for a first record.
+        """The records that have become visible since the last call; waits up to ``wait`` seconds for a first record.
 
         Raises:
             UnreadableRecord: a record that no worker wrote.
-            UsageError: records are compressed with what is not installed here.
+            UsageError: records are compressed in a way whose library is not installed here.
             Stop: the broker refuses.
         """
         self._take_up_new()
@@ -121,7 +122,7 @@ class OutputReader(_GroupLess):
         return found
 
     def _there(self) -> list[TopicPartition]:
-        """All that the client knows of; it looks anew every few seconds."""
+        """All partitions that the client knows of; it looks anew every few seconds."""
         return [
             TopicPartition(name, number)
             for name in self._topics
@@ -129,7 +130,7 @@ class OutputReader(_GroupLess):
         ]
 
     def _take_up_new(self) -> None:
-        """Read partitions that the topics were given meanwhile, too: all of what is in them came since."""
+        """Also read partitions that were added to the topics in the mean time: all their records came since."""
         if not (new := [partition for partition in self._there() if partition not in self._partitions]):
             return
         places = {partition: self._consumer.position(partition) for partition in self._partitions}
@@ -141,7 +142,7 @@ class OutputReader(_GroupLess):
 
     @property
     def passed(self) -> int:
-        """Where it stands in all partitions together."""
+        """Its position in all partitions together."""
         return sum(self._consumer.position(partition) for partition in self._partitions)
 
     def ends(self) -> dict[TopicPartition, int]:
@@ -162,7 +163,7 @@ def read_outputs(
     *,
     wanted: Wanted = lambda headers: True,
 ) -> Iterator[Output]:
-    """All records that are visible at the moment of the call, from the beginning of these topics, and ``wanted``.
+    """All records that are visible at the moment of the call and ``wanted``, from the beginning of these topics.
 
     Raises:
         Unavailable: no broker answers, a topic is missing, or a partition cannot be read up to its end.
@@ -180,7 +181,8 @@ def follow_outputs(
     wanted: Wanted = lambda headers: True,
     until: Callable[[], bool] = lambda: True,
 ) -> Iterator[Output]:
-    """The same of those that are ``wanted``; and then what becomes visible ``until`` there is nothing to wait for."""
+    """The same records that are ``wanted``, and then those that become visible ``until`` there is nothing to wait
+    for."""
     with OutputReader(options, prefix, topics, generation, wanted) as reader:
         ends = reader.ends()
         heard, passed = time.monotonic(), -1
@@ -216,7 +218,7 @@ class PageCount(_GroupLess):
             raise _missing([name])
 
     def now(self) -> int:
-        """How many there are at the moment."""
+        """The number of records at the moment."""
         begin = self._consumer.beginning_offsets(self._partitions)
         end = self._consumer.end_offsets(self._partitions)
         return sum(end[partition] - begin[partition] for partition in self._partitions)

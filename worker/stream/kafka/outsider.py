@@ -48,7 +48,7 @@ class ClusterView:
                 group_id=self._groups[0],
                 enable_auto_commit=False,
                 auto_offset_reset="none",
-                isolation_level="read_committed",  # else offsets of an open transaction are not waited for
+                isolation_level="read_committed",  # otherwise offsets of an open transaction are not waited for
             )
 
     def __enter__(self) -> Self:
@@ -83,7 +83,7 @@ class ClusterView:
         """The last committed records of a partition, at least one if there is any: most of them are not needed."""
         here = TopicPartition(self._name(topic), partition)
         if partition not in (self._asker.partitions_for_topic(here.topic) or ()):
-            return []  # pages has been given more partitions than its outputs
+            return []  # pages has more partitions than its outputs
         begin, end = self.bounds(topic, partition)
         self._asker.assign([here])
         found: list[Any] = []
@@ -103,10 +103,10 @@ class ClusterView:
         return found
 
     def workers(self) -> list[str]:
-        """The workers that run, each by its ``kafka.instance_id``, or else as ``client on host``.
+        """The workers that run, each by its ``kafka.instance_id`` or, without one, as ``client on host``.
 
-        If none does, those that have stopped and whose places are kept (``worker.stream.kafka.group.roster``) are put
-        out of their groups, so that nobody has to wait until their sessions end.
+        If none runs, it removes the kept places of stopped workers (``worker.stream.kafka.group.roster``) from their
+        groups, so that no one has to wait until their sessions end.
 
         Raises:
             Unavailable: no broker answers for the groups.
@@ -120,9 +120,10 @@ class ClusterView:
         return workers_of([seat for seat in seats if seat.member not in gone])
 
     def leave(self, name: str) -> tuple[bool, bool]:
-        """Put the worker with this ``kafka.instance_id`` out of its groups, so that others take its place at once.
+        """Remove the worker with this ``kafka.instance_id`` from its groups, so that others take its place at once.
 
-        Whether it was in one of them, and whether it had said before that it stopped: if it runs, it joins again.
+        Returns whether it was in one of them, and whether it had said before that it stopped: if it runs, it joins
+        again.
 
         Raises:
             Unavailable: no broker answers for the groups.
@@ -138,7 +139,8 @@ class ClusterView:
         return workers_of([seat for seat in self._seats() if seat.instance is not None])
 
     def _seats(self) -> list[Seat]:
-        """All places in both groups. A broker that nobody has asked for a group before knows of none for a while."""
+        """All places in both groups. A broker that gets the first question about a group knows no places for a
+        while."""
         found = self._asked_for_groups(lambda: self._admin.describe_groups(list(self._groups)))
         return [
             Seat(
@@ -152,7 +154,7 @@ class ClusterView:
         ]
 
     def _gone(self) -> frozenset[str]:
-        """The ids of members that have stopped, by what they noted."""
+        """The ids of members that have stopped, by their notes."""
         shards = self._groups[1]
         found = self._asked_for_groups(lambda: self._admin.list_group_offsets({shards: None}))
         return have_stopped(committed.metadata or "" for committed in found[shards].values())
@@ -170,7 +172,8 @@ class ClusterView:
         return found
 
     def _put_out(self, seats: Iterable[Seat]) -> None:
-        """Take these places away; one whose worker was started again meanwhile is another place, and stays."""
+        """Remove these places; the place of a worker that was started again in the mean time is another one, and
+        stays."""
         for group in self._groups:
             here = [MemberToRemove(seat.member, seat.instance) for seat in seats if seat.group == group]
             if here:
@@ -187,7 +190,7 @@ class ClusterView:
         return None if found is None or found.offset < 0 else Committed(found.offset, found.metadata or "")
 
     def commit(self, offsets: Mapping[int, Committed]) -> None:
-        """Set consumed offsets; raises ``Refused`` where the broker does not take them: the group has members."""
+        """Set consumed offsets; raises ``Refused`` where the broker does not accept them: the group has members."""
         wanted = {
             TopicPartition(self._name(PAGES), number): OffsetAndMetadata(committed.offset, committed.metadata, -1)
             for number, committed in offsets.items()
@@ -203,7 +206,7 @@ class ClusterView:
         """Append (topic, partition, key, value, headers), one after the other, each acknowledged before the next.
 
         Raises:
-            Unavailable: one was not acknowledged; it may be there all the same.
+            Unavailable: one was not acknowledged; it may still have been written.
             UsageError: the broker refused one, and would again until a setting or a right is changed.
             Refused: the same, where a topic is not as agreed.
         """

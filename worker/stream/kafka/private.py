@@ -1,6 +1,6 @@
 """Parts of kafka-python without a public name that only workers need: of consumers, transactions and record batches.
 
-What the plugin needs as well stands in ``crawler_plugin.wire.kafka_client.private``.
+``crawler_plugin.wire.kafka_client.private`` has the parts that the plugin needs as well.
 ``tests/wire/kafka_client/parts.py`` lists what must be there.
 """
 
@@ -23,9 +23,9 @@ from worker.stream.kafka.record_batches import RecordBatch
 from worker.stream.log import Output
 
 LARGE_BYTES: Final = 1024
-"""A smaller batch is not worth to be read in place."""
+"""A smaller batch is not worth reading in place."""
 Refused = Callable[[Output, Exception], None]
-"""Hears, in the client's own thread, of a record that was not taken, and why."""
+"""Called in the client's own thread with a record that was not written, and the reason."""
 
 
 def is_at_rest(consumer: Any) -> bool:
@@ -39,7 +39,7 @@ def join_anew(consumer: Any) -> None:
 
 
 def fetches_under_way(consumer: Any) -> list[Any]:
-    """The futures of what was asked for and is not answered, or was just answered; or that of the asking itself. The
+    """The futures of requests that are not answered, or were just answered; or the future of the asking itself. The
     consumer's fetcher is a ``BoundedFetcher``."""
     fetcher = consumer._fetcher
     if fetcher.asking is not None and not fetcher.asking.is_done:
@@ -48,18 +48,18 @@ def fetches_under_way(consumer: Any) -> list[Any]:
 
 
 def fetched_while_joining(consumer: Any, most: int) -> Any:
-    """What ``poll`` does not ask for while the consumer joins its group, although it owns partitions: records by
-    partition. Waits for nothing."""
+    """The records, by partition, that ``poll`` does not ask for while the consumer joins its group, although it owns
+    partitions. Waits for nothing."""
     return consumer._fetcher.fetch_records(most, timeout_ms=0)[0]
 
 
 def has_records(consumer: Any) -> bool:
-    """Whether an answer has come that no poll has taken up."""
+    """Whether an answer has come that no poll has used yet."""
     return bool(consumer._fetcher._completed_fetches or consumer._fetcher._next_partition_records)
 
 
 def fetcher_as(consumer: Any, kind: type[Fetcher]) -> Any:
-    """The fetcher of a new consumer, made one of this kind."""
+    """The fetcher of a new consumer, turned into one of this kind."""
     fetcher = consumer._fetcher
     fetcher.__class__ = kind
     return fetcher
@@ -74,7 +74,7 @@ class KnowingCoordinator(ConsumerCoordinator):  # type: ignore[misc]
     leaves = False
 
     def is_dynamic_member(self) -> bool:
-        """As kafka-python's, which asks nothing else of it than whether to leave."""
+        """As kafka-python's, which uses it only to decide whether to leave."""
         return self.leaves or bool(super().is_dynamic_member())
 
     def ensure_coordinator_ready(self, timeout_ms: float | None = None) -> bool:
@@ -90,26 +90,26 @@ def keep_to_coordinator(consumer: Any) -> None:
 
 
 def leave_when_closed(consumer: Any) -> None:
-    """Have a member with a name of its own leave its group when it is closed, as one without a name does."""
+    """Make a member with a name of its own leave its group when it is closed, as a member without a name does."""
     consumer._coordinator.leaves = True
 
 
 def transactions_of(producer: Any) -> Any:
-    """What begins the end of a transaction without waiting for it, which no public method does."""
+    """The object that begins the end of a transaction without waiting for it, which no public method does."""
     return producer._transaction_manager
 
 
 def wake(producer: Any) -> None:
-    """Let the thread that sends look at once for what there is to be done."""
+    """Let the thread that sends look at once for work."""
     producer._sender.wakeup()
 
 
 def hand_over(producer: Any, batches: Sequence[RecordBatch], refused: Refused) -> None:
     """Give a producer in a transaction whole batches, all at once, in the order of each partition.
 
-    From there on they are the client's own: it numbers them, adds the checksum, sends, repeats and splits them. The
-    thread that sends is not woken before all are there: it asks once to add their partitions to the transaction, and
-    puts together what is for one broker.
+    From then on they are the client's own: it numbers them, adds the checksum, sends, repeats and splits them. The
+    thread that sends is woken only when all are there: it asks once to add their partitions to the transaction, and
+    combines the batches for one broker.
 
     Raises:
         KafkaError: the transaction has failed before.
@@ -118,7 +118,7 @@ def hand_over(producer: Any, batches: Sequence[RecordBatch], refused: Refused) -
     places = {TopicPartition(batch.topic, batch.partition) for batch in batches}
     for place in places:
         transactions_of(producer).maybe_add_partition_to_transaction(place)
-    accumulator._appends_in_progress.increment()  # whoever ends the client waits for this
+    accumulator._appends_in_progress.increment()  # the closing of the client waits for this
     try:
         for batch in batches:
             place = TopicPartition(batch.topic, batch.partition)
@@ -132,7 +132,7 @@ def hand_over(producer: Any, batches: Sequence[RecordBatch], refused: Refused) -
 
 
 class PackedBuilder(DefaultRecordBatchBuilder):  # type: ignore[misc]
-    """Writes the header of a batch whose records are as they are to be sent, compressed or not."""
+    """Writes the header of a batch whose records are already in the form to be sent, compressed or not."""
 
     __slots__ = ()
 
@@ -164,7 +164,7 @@ def _queued(place: TopicPartition, batch: RecordBatch, refused: Refused) -> Prod
 
 
 class RecordFutures(Sequence[FutureRecordMetadata]):
-    """The futures of a batch's records, made when they are asked for: only of a batch that the client splits."""
+    """The futures of a batch's records, made on request: only for a batch that the client splits."""
 
     def __init__(self, queued: ProducerBatch, batch: RecordBatch, refused: Refused) -> None:
         self._queued = queued
@@ -192,7 +192,8 @@ class BatchInPlace(DefaultRecordBatch):  # type: ignore[misc]
 
 
 class BatchesInPlace(MemoryRecords):  # type: ignore[misc]
-    """Those of an answer; small ones, as the marks of transactions, and old forms are left to kafka-python."""
+    """The batches of an answer; small ones, such as the marks of transactions, and old formats are left to
+    kafka-python."""
 
     __slots__ = ()
 

@@ -33,19 +33,19 @@ from worker.stream.log import Committed, Membership, Output, Sent
 BLOCK_MS: Final = 2000
 """How long an append may hold up the worker's loop while no broker answers."""
 BREATH_SECONDS: Final = 0.0005
-"""After each batch of a transaction, which is half a millisecond of work, core and interpreter are left to the worker's
-own thread, for whose answers other workers wait."""
+"""After each batch of a transaction, which is half a millisecond of work, the thread leaves core and interpreter to the
+worker's own thread, whose answers other workers wait for."""
 PAUSE_AFTER_ERROR_SECONDS: Final = 0.5
 """Between a failed send and the next try: a broker that is away answers at once, again and again."""
 LONG_SECONDS: Final = 5.0
-"""People are told of an append that takes longer: the client repeats what may succeed, and says nothing meanwhile."""
+"""An append that takes longer is reported to people: the client repeats sends that may succeed, without a message."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass
 class KafkaTicket:
-    """What became of an append. ``future`` is kafka-python's; None if the record never reached a producer."""
+    """The state of an append. ``future`` is kafka-python's; None if the record never reached a producer."""
 
     future: Any = None
     fails_at: float = 0.0
@@ -64,7 +64,7 @@ class KafkaTicket:
 class Appender:
     """Single records, outside transactions, in the order in which they were given.
 
-    ``failures`` says why they fail, and whether they will again.
+    ``failures`` says why they fail, and whether they will fail again.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Appender:
         self.failures = Failures("appends")
 
     def prepare(self, topics: Iterable[str]) -> None:
-        """Ask where these topics are: else the first append to each would wait a tenth of a second for that.
+        """Look up where these topics are: otherwise the first append to each would wait a tenth of a second for that.
 
         Nothing happens where no broker answers.
         """
@@ -97,7 +97,7 @@ class Appender:
     def append(
         self, topic: str, partition: int, key: bytes | None, value: bytes | None, headers: Headers
     ) -> KafkaTicket:
-        """Send a record. Never raises, blocks for ``BLOCK_MS`` at most; the ticket tells if it has failed."""
+        """Send a record. Never raises, blocks for at most ``BLOCK_MS``; the ticket shows if it has failed."""
         self.look()
         name = topic_name(self._prefix, topic, self._generation)
         try:
@@ -106,7 +106,7 @@ class Appender:
             future = self._producer.send(name, value=value, key=key, headers=list(headers), partition=partition)
             ticket = KafkaTicket(future, topic=name)
         except Exception as error:  # of many kinds; each means that nothing was sent
-            if not isinstance(error, errors.MessageSizeTooLargeError):  # that is the client's own measure, and no harm
+            if not isinstance(error, errors.MessageSizeTooLargeError):  # that is the client's own limit, and no harm
                 self.close(0)
             self._note(error, name)
             return KafkaTicket(fails_at=time.monotonic() + PAUSE_AFTER_ERROR_SECONDS, topic=name)
@@ -115,7 +115,7 @@ class Appender:
         return ticket
 
     def look(self) -> None:
-        """See what became of the last appends; after one that failed the next has a new producer."""
+        """Check how the last appends ended; after one that failed the next has a new producer."""
         states = [(ticket, ticket.state) for ticket in self._last]
         self._last = [ticket for ticket, state in states if state is Sent.PENDING]
         if failed := [ticket for ticket, state in states if state is Sent.FAILED]:
@@ -129,7 +129,7 @@ class Appender:
             _log.warning("an append failed (%s); it is tried again", self.failures.why)
 
     def told(self) -> list[str]:
-        """A line for people while appends fail, or while one waits long for the broker."""
+        """A message for people while appends fail, or while one waits long for the broker."""
         waiting = [ticket for ticket in self._last if time.monotonic() - ticket.begun > LONG_SECONDS]
         return self.failures.told() or [
             f"a record of topic {ticket.topic} waits for the broker for {time.monotonic() - ticket.begun:.0f} s"
@@ -137,7 +137,7 @@ class Appender:
         ]
 
     def close(self, seconds: float) -> None:
-        """Send what is waiting, for at most so long; a later append would have a new producer."""
+        """Send what is waiting, in this many seconds at most; a later append would have a new producer."""
         self._last = []
         if self._producer is not None:
             let_go(self._producer, seconds)
@@ -145,7 +145,7 @@ class Appender:
 
 
 def let_go(producer: Any, seconds: float) -> None:
-    """Close a producer, for at most so long, and cut off what is not delivered by then."""
+    """Close a producer, in this many seconds at most, and drop what is not delivered by then."""
     try:
         if seconds:
             producer.flush(timeout=seconds)
@@ -157,7 +157,7 @@ def let_go(producer: Any, seconds: float) -> None:
 
 @dataclass
 class TransactionTicket:
-    """What became of a transaction; the thread that makes it sets the state once."""
+    """The state of a transaction; the thread that makes the transaction sets the state once."""
 
     state: Sent = Sent.PENDING
 
@@ -173,26 +173,27 @@ class Job:
 
 
 class Proving(Protocol):
-    """What is needed of ``worker.stream.kafka.group.membership.KafkaPages``."""
+    """The part of ``worker.stream.kafka.group.membership.KafkaPages`` that is needed."""
 
     def is_current(self, membership: Membership) -> bool:
-        """Whether the worker is in the group under the same id as then."""
+        """Whether the worker is still in the group under the same id."""
 
     def proof(self, membership: Membership, partitions: Collection[int], seconds: float) -> Any:
-        """What the broker takes as proof that these partitions were owned all the time since then."""
+        """The proof for the broker that these partitions were owned all the time since then."""
 
 
 class Transactor(threading.Thread):
     """Makes transactions one after the other, so that the 17 to 250 ms that each takes do not hold up the worker.
 
-    After an error the producer is replaced by one of the same transactional id *before* the ticket fails: that ends
-    whatever the old one left open, so that the consumed offsets which are asked for next cannot change any more.
+    After an error the producer is replaced by a new one of the same transactional id *before* the ticket fails: that
+    ends everything that the old producer left open, so that the consumed offsets, which the worker asks for next,
+    cannot change any more.
 
     kafka-python's own calls wait without end, and it forgets a request of a transaction for which it found no
-    connection. So its answers are waited for here, for as long as the broker lets a transaction be open.
+    connection. So this class waits for its answers itself, for as long as the broker lets a transaction be open.
 
-    A worker with a name of its own that was put out, because it had been paused, comes back under another id, and the
-    broker says of what it sends under the one before what it says of a namesake's: that it is fenced.
+    A worker with a name of its own that was evicted, because it had been paused, comes back under another id. The
+    broker's answer to a send under the old id is the same as to a send of a namesake: that it is fenced.
     """
 
     def __init__(
@@ -228,7 +229,7 @@ class Transactor(threading.Thread):
         self._producer: Any = None
         self._group = group
         self.written: Counter[str] = Counter()
-        """Bytes by topic, compressed if they are."""
+        """Bytes by topic, in compressed form if they are compressed."""
         self.failures = Failures("transactions")
 
     def submit(self, job: Job) -> TransactionTicket:
@@ -236,7 +237,7 @@ class Transactor(threading.Thread):
         return job.ticket
 
     def close(self, seconds: float) -> None:
-        """Finish what is queued, in so many seconds at most."""
+        """Finish what is queued, in this many seconds at most."""
         self._jobs.put(None)
         self.join(seconds)
         self._stopping.set()
@@ -277,7 +278,8 @@ class Transactor(threading.Thread):
         return topic_name(self._prefix, topic, self._generation)
 
     def _transact(self, job: Job, refused: list[tuple[Output, Exception]]) -> None:
-        """Make a transaction, or raise why not; ``refused`` gets the records that failed, the first one first."""
+        """Make a transaction, or raise the reason for its failure; ``refused`` gets the records that failed, the first
+        one first."""
         if self._producer is None:
             self._producer = self._new_producer()
         deadline = time.monotonic() + self._timeout_seconds
@@ -344,11 +346,11 @@ class Transactor(threading.Thread):
 
 
 def _exact(options: Options, max_bytes: int, seconds: float) -> dict[str, Any]:
-    """What both producers need to write each record once, or to say within so many seconds that they could not."""
+    """The options with which a producer writes each record once, or says within this many seconds that it could not."""
     return dict(options) | {
         "acks": "all",
         "enable_idempotence": True,
-        "metrics_enabled": False,  # nobody reads the client's own, which are kept for each request
+        "metrics_enabled": False,  # the client's own are not read, and are kept for each request
         "batch_size": BATCH_BYTES,
         "max_request_size": max_bytes,
         "request_timeout_ms": request_ms(options, seconds),
@@ -357,5 +359,5 @@ def _exact(options: Options, max_bytes: int, seconds: float) -> dict[str, Any]:
 
 
 def request_ms(options: Options, seconds: float) -> int:
-    """How long a request may take of which a second try must fit into so many seconds."""
+    """How long a request may take if a second try must fit into this many seconds."""
     return int(min(options.get("request_timeout_ms", float("inf")), seconds * 500))

@@ -23,7 +23,7 @@ def publish_pages(
 
     Raises:
         Unavailable: no broker.
-        kafka.errors.KafkaError: a page was not taken.
+        kafka.errors.KafkaError: the broker did not take a page.
     """
     with reaching(options):
         producer = KafkaProducer(

@@ -1,7 +1,7 @@
 """Writes record batches in the message format v2, as the records of a transaction go to the broker.
 
 kafka-python writes record by record, each a byte at a time into a buffer of its own, and keeps a future for each: that
-takes ten times as long as all that is done here. Of a batch only its header is left to the client, since that has the
+takes ten times as long as all the work here. The client writes only the header of a batch, since that has the
 producer's sequence number in it (``worker.stream.kafka.private.hand_over``).
 
 Source: KIP-98, and https://kafka.apache.org/documentation/#record.
@@ -25,13 +25,13 @@ BATCH_BYTES: Final = 1 << 20
 HEADER_BYTES: Final = DefaultRecordBatch.HEADER_STRUCT.size
 """In front of the records of a batch."""
 MOST_FRAMING: Final = 21
-"""What a record takes at most besides key, value and headers."""
+"""The most that a record takes in addition to key, value and headers."""
 _SMALL: Final = 1 << 13
-"""Lengths below are looked up: of two bytes at most, as nearly all are."""
+"""Lengths below this are looked up: they take two bytes at most, as nearly all do."""
 
 
 def _varint(number: int) -> bytes:
-    """A number that is not negative as Kafka writes it: twice its value, seven bits a byte, the lowest ones first."""
+    """A number that is not negative in Kafka's format: twice its value, seven bits a byte, the lowest ones first."""
     left, written = number << 1, bytearray()
     while left > 0x7F:
         written.append(left & 0x7F | 0x80)
@@ -42,13 +42,13 @@ def _varint(number: int) -> bytes:
 
 _VARINTS: Final = tuple(map(_varint, range(_SMALL)))
 _NULL: Final = b"\x01"
-"""The length of what is not there: -1."""
+"""The length of a missing part: -1."""
 
 
 @dataclass(frozen=True)
 class RecordBatch:
-    """Records of one partition: ``data`` is a batch whose header is still empty, ``outputs`` what stands in it, in
-    order, written at ``timestamp`` in milliseconds. ``codec`` is how its records are compressed, 0 for not at all."""
+    """Records of one partition: ``data`` is a batch whose header is still empty, ``outputs`` are its records, in order,
+    written at ``timestamp`` in milliseconds. ``codec`` is how its records are compressed, 0 for not at all."""
 
     topic: str
     partition: int
@@ -70,7 +70,8 @@ class TooLarge(Exception):
 def batches_of(outputs: Iterable[Output], timestamp: int, most_bytes: int, pack: Pack | None) -> Iterator[RecordBatch]:
     """Outputs as batches of about ``BATCH_BYTES``, the records of each partition in the order of the outputs.
 
-    All sizes are those before ``pack``: how large a page may be does not depend on what is compressed with it.
+    All sizes are those before ``pack``: how large a page may be does not depend on the pages that it is compressed
+    with.
 
     Raises:
         TooLarge: a record takes more than ``most_bytes`` in a batch of its own.
@@ -104,7 +105,7 @@ class _Open:
 
     def add(self, output: Output, content: list[bytes], size: int) -> None:
         number = _length(len(self._outputs))
-        body = 2 + len(number) + size  # attributes and what is added to the time, both 0
+        body = 2 + len(number) + size  # attributes and the difference to the time, both 0
         head = _length(body) + b"\0\0" + number
         self._parts.append(head)
         self._parts += content
@@ -123,8 +124,8 @@ class _Open:
 
 
 def _content(output: Output) -> list[bytes]:
-    """Key, value and headers. A record with neither key nor value gets an empty value, a header without one likewise:
-    clients read both, and refuse to write them."""
+    """Key, value and headers. A record with neither key nor value gets an empty value, and so does a header without
+    one: clients read both, and refuse to write them."""
     key, value = output.key, output.value
     if value is None and key is None:
         value = b""
@@ -143,6 +144,6 @@ def _length(number: int) -> bytes:
 
 @lru_cache(1024)
 def _name(name: str) -> bytes:
-    """A header's name behind its length; a crawl uses a dozen."""
+    """A header's name after its length; a crawl uses a dozen."""
     encoded = bytes(name, "utf-8")
     return _length(len(encoded)) + encoded

@@ -1,8 +1,8 @@
 """Makes the topics on the broker as ``crawler_plugin.wire.topics`` says, and compares them with it.
 
-The two logs have one partition each, and the index one a shard: the order of claims and the place of each survivor
-depend on that, so nothing changes it. All other topics may have more partitions than is wanted, and get those that they
-lack.
+The two logs have one partition each, and the index one for each shard: the order of claims and the place of each
+survivor depend on these numbers, so nothing changes them. All other topics may have more partitions than is wanted, and
+get those that they lack.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from worker.stream.kafka.connection import Options, reaching
 MISSING: Final = "missing"
 PARTITIONS: Final = "partitions"
 MORE_PARTITIONS: Final = "more partitions"
-"""``pages`` has some that the setting leaves out: their pages wait."""
+"""``pages`` has partitions that the setting leaves out: their pages wait."""
 EXACT: Final = (FINGERPRINTS, ANSWERS, INDEX, INDEX_STANDBY)
 IN_FORCE_TIMEOUT_S: Final = 10.0
 
@@ -34,7 +34,7 @@ class Difference:
 
     ``what`` is ``missing``, ``partitions``, ``more partitions`` or the name of a topic setting; values are as the
     broker spells them, and ``found`` is None where there is nothing. ``move`` says what to do where ``topics create``
-    does nothing about it.
+    does not remove the difference.
     """
 
     topic: str
@@ -70,7 +70,7 @@ def compare_topics(options: Options, specs: Iterable[TopicSpec]) -> list[Differe
 
 
 def create_topics(options: Options, specs: Iterable[TopicSpec], replication_factor: int) -> list[str]:
-    """Make the topics that are not there, and return their names; those that are there are left alone.
+    """Make the topics that do not exist, and return their names; leaves existing topics alone.
 
     Returns when the new ones have leaders, so that they can be used at once.
 
@@ -104,7 +104,7 @@ def create_topics(options: Options, specs: Iterable[TopicSpec], replication_fact
 
 
 def alter_topics(options: Options, differences: Iterable[Difference]) -> list[Difference]:
-    """Give topics the settings and the partitions that ``differences`` want, and return what was set.
+    """Give topics the settings and the partitions that ``differences`` want, and return those that were set.
 
     Raises:
         Unavailable: the broker is not there.
@@ -140,7 +140,7 @@ def _alter_configs(options: Options, wanted: Mapping[str, Mapping[str, str]]) ->
 
 
 def _grow(options: Options, wanted: Mapping[str, int]) -> None:
-    """Make the partitions that topics lack, those of the first one last: ``pages`` stands before its outputs."""
+    """Make the partitions that topics lack, those of the first topic last: ``pages`` stands before its outputs."""
     with _admin(options) as admin:
         for name in reversed(list(wanted)):
             try:
@@ -162,11 +162,11 @@ def _led_partitions(admin: Any, name: str) -> int:
 
 
 def delete_topics(options: Options, names: Sequence[str], groups: Sequence[str]) -> list[str]:
-    """Delete these topics and consumer groups with all that they hold; returns those that were there.
+    """Delete these topics and consumer groups with all that they hold; returns those that existed.
 
     Raises:
-        Unavailable: the broker is not there, or does not delete something now.
-        UsageError: its user may not.
+        Unavailable: the broker is not there, or cannot delete something now.
+        UsageError: its user may not delete them.
     """
     with _admin(options) as admin:
         known = {group["group_id"] for group in admin.list_groups()}
@@ -252,7 +252,7 @@ def _mean_the_same(wanted: str, found: str | None) -> bool:
 
 
 def _was_created(topic: Mapping[str, Any]) -> bool:
-    """Whether this topic was made; false if somebody else made it in the meantime."""
+    """Whether this topic was made; false if someone else made it in the meantime."""
     error = errors.for_code(topic["error_code"])
     if error is errors.NoError:
         return True
@@ -267,9 +267,9 @@ def _was_created(topic: Mapping[str, Any]) -> bool:
 
 
 def _unclaimed(spec: TopicSpec, found: int) -> str:
-    """What to do about partitions of ``pages`` that the setting leaves out, and what becomes of their pages until then.
+    """What to do about partitions of ``pages`` that the setting leaves out, and what happens to their pages until then.
 
-    Kafka takes no partition away again.
+    Kafka cannot remove a partition.
     """
     return (
         f"Pages of partitions {spec.partitions} to {found - 1} wait, until topics.retention_days are over: set "
@@ -279,7 +279,7 @@ def _unclaimed(spec: TopicSpec, found: int) -> str:
 
 
 def _other_partitions(spec: TopicSpec, found: int) -> str:
-    """What to do about a number of partitions that nothing changes in place."""
+    """What to do about a number of partitions that cannot be changed in place."""
     if spec.topic in (FINGERPRINTS, ANSWERS):
         return (
             f"{spec.name} must have one partition, whose order all verdicts follow. That one still holds all of it: "

@@ -1,19 +1,19 @@
-"""Takes fetched record batches apart in place of kafka-python: a record at a time, whatever they unpack to.
+"""Parses fetched record batches in place of kafka-python: a record at a time, however much they unpack to.
 
-kafka-python unpacks a compressed batch as a whole, and raises at the first record that it cannot take apart. Here a
-batch is a stream, of which no more than a piece is in memory besides the record that is read:
+kafka-python unpacks a compressed batch as a whole, and raises at the first record that it cannot parse. Here a batch is
+a stream, of which memory holds no more than a piece in addition to the record that is read:
 
 1. Of a record that is too large only the key is read, and its place and time, which stand in front of its content.
-2. A record that contradicts itself, or has a header whose name is no text, keeps no other from being read.
+2. A record that contradicts itself, or has a header whose name is no text, does not keep other records from being read.
 3. Where a batch breaks off, none of its further records can be read; their offsets are known.
-4. A poll that has unpacked enough ends, with the records that it has; the next poll goes on where it stood.
+4. A poll that has unpacked enough ends, with the records that it has; the next poll goes on from there.
 
 Records of the cases 1 to 3 come out as records without value and headers that say why. The checksum over a whole batch
 is checked before any of it is read: where it does not fit, the broker's disk or memory has damaged the batch, so no
 single record can be blamed.
 
-Brokers from version 4.0 on know the message format v2 only, and give out all records in it; older ones stay with
-kafka-python.
+Brokers from version 4.0 on know the message format v2 only, and deliver all records in it; answers of older brokers
+are left to kafka-python.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from worker.stream.kafka.private import batches_in_place, fetcher_as, packed_con
 from worker.stream.log import Record
 
 POLL_BYTES: Final = 16 << 20
-"""A poll ends when it has unpacked so much: gzip takes 50 ms for that, and other workers wait meanwhile."""
+"""A poll ends when it has unpacked this much: gzip takes 50 ms for it, and other workers wait during that time."""
 MOST_HEADERS: Final = 1000
 """A record with more headers cannot be read. Two bytes can be a header that takes a hundred bytes in memory."""
 MOST_KEY_BYTES: Final = 4096
 """Of a record that is too large a longer key is not read either."""
 HEAD_BYTES: Final = 5 + 1 + 10 + 5
-"""What the length, the attributes, the time and the offset of a record take at most, in front of everything else."""
+"""The most that the length, the attributes, the time and the offset of a record take, in front of everything else."""
 
 
 class Head(NamedTuple):
@@ -66,7 +66,7 @@ class PollBudget:
 
 
 class Window:
-    """What a batch unpacks to, as far as it is needed: ``data`` from ``place`` on."""
+    """The unpacked content of a batch, as far as it is needed: ``data`` from ``place`` on."""
 
     def __init__(self, batch: DefaultRecordBatch, budget: PollBudget) -> None:
         packed = packed_content(batch)
@@ -77,7 +77,7 @@ class Window:
         self._why = "the batch ends"
 
     def reach(self, size: int) -> bool:
-        """Unpack until there are so many bytes from ``place`` on; false if there are fewer."""
+        """Unpack until there are this many bytes from ``place`` on; false if there are fewer."""
         missing = self.place + size - len(self.data)
         if missing <= 0:
             return True
@@ -90,7 +90,7 @@ class Window:
         return missing <= 0
 
     def pass_over(self, size: int) -> Iterator[None]:
-        """Leave so many bytes behind; yields whenever the poll has unpacked enough, to be called again in the next."""
+        """Skip this many bytes; yields whenever the poll has unpacked enough; the next poll then goes on with it."""
         while size > len(self.data) - self.place:
             size -= len(self.data) - self.place
             piece = self._next_piece()
@@ -110,7 +110,7 @@ class Window:
             piece = next(self._pieces, None)
         except MemoryError:
             raise
-        except Exception as error:  # each library has its own, of no common kind
+        except Exception as error:  # each library has exceptions of its own, of no common kind
             self._why = f"the batch cannot be unpacked further ({type(error).__name__}: {error})"
             self._pieces = iter(())
             return None
@@ -132,7 +132,7 @@ class Unpacking(Fetcher.PartitionRecords):  # type: ignore[misc]
         self.record_iterator = self._all(batches_in_place(records))
 
     def take(self, n: int | None = None) -> list[Record]:
-        """Up to so many records, fewer if the poll has unpacked enough.
+        """At most this many records, fewer if the poll has unpacked enough.
 
         Raises:
             KafkaError: a batch is damaged, or its codec is not installed; the next call raises it again.
@@ -182,7 +182,7 @@ class Unpacking(Fetcher.PartitionRecords):  # type: ignore[misc]
         return bool(self._is_batch_aborted(batch))
 
     def _of(self, batch: DefaultRecordBatch) -> Iterator[Record | None]:
-        """The records of one batch, without those below the offset that was fetched."""
+        """The records of one batch, without those below the fetched offset."""
         window = Window(batch, self._budget)
         partition, last, left = self.topic_partition.partition, batch.base_offset - 1, batch.records_count
         try:
@@ -209,7 +209,7 @@ class Unpacking(Fetcher.PartitionRecords):  # type: ignore[misc]
 
 
 def _head(batch: DefaultRecordBatch, window: Window, last: int) -> Head:
-    """Read the head at the window's place, and move the window behind it; ``last`` is the offset before."""
+    """Read the head at the window's place, and move the window past it; ``last`` is the offset before."""
     window.reach(HEAD_BYTES)  # the last record may be shorter
     try:
         length, begin = decode_varint(window.data, window.place)
@@ -229,7 +229,7 @@ def _head(batch: DefaultRecordBatch, window: Window, last: int) -> Head:
 
 
 def _key(window: Window, head: Head) -> bytes | None:
-    """The key of a record that is not read: it tells people what page it is. The window stays where it is."""
+    """The key of a record that is not read: it shows people which page it is. The window stays where it is."""
     window.reach(min(head.rest, 5 + MOST_KEY_BYTES))
     try:
         size, place = decode_varint(window.data, window.place)
@@ -249,7 +249,7 @@ def _read(window: Window, partition: int, head: Head) -> Record:
 
 
 def _content(data: memoryview | bytes, place: int, end: int) -> tuple[bytes | None, bytes | None, list[Any]]:
-    """Key, value and headers, of which foreign ones may have no value."""
+    """Key, value and headers; foreign headers may have no value."""
     key, place = _nullable(data, place)
     value, place = _nullable(data, place)
     count, place = decode_varint(data, place)
@@ -274,21 +274,21 @@ def _nullable(data: memoryview | bytes, place: int) -> tuple[bytes | None, int]:
 
 
 class BoundedFetcher(Fetcher):  # type: ignore[misc]
-    """A consumer's fetcher that takes answers apart with ``Unpacking``."""
+    """A consumer's fetcher that parses answers with ``Unpacking``."""
 
     most_bytes: int
     budget: PollBudget
     asking: Any = None
-    """The future of the last time that the client's own thread was to ask the broker for more."""
+    """The future of the client's own thread's last request to the broker for more."""
 
     def fetch_records(
         self, max_records: int | None = None, update_offsets: bool = True, timeout_ms: float | None = None
     ) -> Any:
         """As kafka-python's, but a poll that waits for no answer does not wait for its question either.
 
-        Its own wait for the client's thread costs both of them a change of threads, and where that thread has much to
-        do, milliseconds. What is asked with a position that has moved meanwhile comes in vain: the client lays such an
-        answer aside, and asks again.
+        Its own wait for the client's thread costs both of them a change of threads and, where that thread has much to
+        do, milliseconds. A request whose position has moved in between is made in vain: the client discards its answer,
+        and asks again.
         """
         if timeout_ms is None or timeout_ms > 0:
             return super().fetch_records(max_records, update_offsets, timeout_ms)
@@ -298,7 +298,8 @@ class BoundedFetcher(Fetcher):  # type: ignore[misc]
         return records, False
 
     def PartitionRecords(self, *args: Any, **more: Any) -> Unpacking:
-        """What kafka-python calls with the broker's answer for a partition; there it is a class."""
+        """The function that kafka-python calls with the broker's answer for a partition; in kafka-python it is a
+        class."""
         return Unpacking(self.most_bytes, self.budget, *args, **more)
 
     def fetched_records(self, *args: Any, **more: Any) -> Any:
@@ -307,13 +308,13 @@ class BoundedFetcher(Fetcher):  # type: ignore[misc]
         return super().fetched_records(*args, **more)
 
     def _append(self, drained: Any, part: Any, max_records: int, update_offsets: bool) -> int:
-        """The number of records that were taken; to end the poll it says that there are as many as wanted."""
+        """The number of records that were taken; to end the poll it returns as many as wanted."""
         taken: int = super()._append(drained, part, max_records, update_offsets)
         return max_records if self.budget.spent else taken
 
 
 def unpack_bounded(consumer: Any, most_bytes: int) -> None:
-    """Let a new consumer deliver ``Record``; one of more bytes than these comes without content."""
+    """Let a new consumer deliver ``Record``; a record of more bytes than these comes without content."""
     fetcher = fetcher_as(consumer, BoundedFetcher)
     fetcher.most_bytes = most_bytes
     fetcher.budget = PollBudget()

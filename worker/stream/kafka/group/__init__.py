@@ -1,1 +1,1 @@
-"""Membership in Kafka's consumer groups: who owns what, who places it, and what a member hears of it."""
+"""Membership in Kafka's consumer groups: who owns what, who places it, and how a member learns of it."""

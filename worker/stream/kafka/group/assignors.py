@@ -1,13 +1,13 @@
 """How the members of a group agree on who owns what, in the client's protocol of consumer groups.
 
-With one holder a shard, and for pages, the client's own assignor serves. With two holders, ``TwoHolders`` tells the
-member that leads the group what ``worker.stream.kafka.group.placement`` has to know of each, and each what became
-of it.
+With one holder a shard, and for pages, the client's own assignor serves. With two holders, ``TwoHolders`` gives the
+member that leads the group what ``worker.stream.kafka.group.placement`` has to know of each member, and gives each
+member its result.
 
-Both are cooperative (KIP-429): what a member keeps it goes on with while others are handed something. A member that
-wants two holders names both, so that it can work in one group with members that want one (while ``index.replicas`` is
-changed, a worker after the other): as long as there is one of those, the broker lets the client's own assignor decide,
-which keeps no holders apart.
+Both are cooperative (KIP-429): a member goes on with the partitions that it keeps while others get theirs. A member
+that wants two holders names both assignors, so that it can work in one group with members that want one (while
+``index.replicas`` is changed, one worker after the other): as long as there is such a member, the broker lets the
+client's own assignor decide, which does not keep holders apart.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ from worker.stream.kafka.group.placement import JoiningMember, place
 from worker.stream.log import Held, Role
 
 WITH_GENERATION_AND_RACK: Final = 3
-"""The version of a subscription that says as of which generation a member owns what, and on which rack it is."""
+"""The version of a subscription that says what a member owns, as of which generation, and on which rack it is."""
 
 
 class Sticky(CooperativeStickyAssignor):  # type: ignore[misc]
-    """The client's own assignor; ``heard`` is told of each assignment and its generation, in the client's thread."""
+    """The client's own assignor; ``heard`` is called with each assignment and its generation, in the client's
+    thread."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,9 +45,9 @@ class TwoHolders(AbstractPartitionAssignor):  # type: ignore[misc]
     """Places an active holder and a standby of each shard on different workers, and racks.
 
     ``roles`` has the names of the two topics whose partitions stand for the roles of the shards. ``consumer`` is the
-    member's own, to be set before it joins. ``caught_up``, the shards that could answer, is told when it joins next.
-    ``alone`` and ``provisional`` came with the last assignment, see ``Placement``. ``sticky`` is what the member names
-    besides; it has to know of each assignment, whoever made it.
+    member's own, to be set before it joins. The member sends ``caught_up``, the shards that it could answer for, when
+    it joins next. ``alone`` and ``provisional`` came with the last assignment, see ``Placement``. ``sticky`` is the
+    assignor that the member names in addition; it has to know of each assignment, whichever assignor made it.
     """
 
     name = "two-holders"
@@ -66,7 +67,7 @@ class TwoHolders(AbstractPartitionAssignor):  # type: ignore[misc]
         return [RebalanceProtocol.COOPERATIVE]
 
     def metadata(self, topics: set[str]) -> ConsumerProtocolSubscription:
-        """What this member says of itself when it joins."""
+        """What this member says about itself when it joins."""
         owned = sorted(self.consumer.assignment())
         return ConsumerProtocolSubscription(
             version=WITH_GENERATION_AND_RACK,
@@ -120,7 +121,7 @@ class TwoHolders(AbstractPartitionAssignor):  # type: ignore[misc]
 
 
 def _parsed(user_data: bytes | None) -> dict[str, Any]:
-    """What a member of this program wrote; nothing of what another one did."""
+    """The data that a member of this program wrote; nothing for a member of another program."""
     try:
         said = json.loads(bytes(user_data or b"{}"))
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""What rebalances do to a member, and the thread that takes part in them for it."""
+"""What rebalances change for a member, and the thread that takes part in them for it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CLOSE_SECONDS: Final = 5.0
 
 
 class Changes(ConsumerRebalanceListener):  # type: ignore[misc]
-    """What rebalances did since the last poll, one assignment after the other.
+    """The changes by rebalances since the last poll, one assignment after the other.
 
     The client's own thread writes it, the worker's reads it.
     """
@@ -31,12 +31,13 @@ class Changes(ConsumerRebalanceListener):  # type: ignore[misc]
         self._generation = -1
         self._since: dict[TopicPartition, int] = {}
         self._assignments: deque[tuple[frozenset[TopicPartition], frozenset[TopicPartition]] | None] = deque()
-        """Not told yet: what is owned since, and what was lost in between; None: all was lost."""
+        """Not reported yet: what is owned since, and what was lost in between; None: all was lost."""
 
     def assigned(self, partitions: frozenset[TopicPartition], generation: int) -> None:
         """The assignment of a generation came: this is all that is owned from now on.
 
-        Pause the new ones, and give them a position, so that nobody looks for one: the worker says where to read.
+        Pause the new partitions, and give them a position, so that the client looks for none: the worker says where to
+        read.
         """
         with self._lock:
             for partition in partitions - self._owned:
@@ -48,7 +49,7 @@ class Changes(ConsumerRebalanceListener):  # type: ignore[misc]
             self._owned, self._interrupted = partitions, frozenset()
 
     def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
-        """The assignor has told it already, with what was revoked by the same assignment."""
+        """The assignor has reported it already, with the partitions that the same assignment revoked."""
 
     def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
         with self._lock:
@@ -60,8 +61,8 @@ class Changes(ConsumerRebalanceListener):  # type: ignore[misc]
         self.on_partitions_revoked(lost)
 
     def interrupt(self) -> None:
-        """The member was put out, although the client did not say so: all was lost before the assignment that is
-        pending, or else the one that will come."""
+        """The member was evicted, although the client did not say so: all was lost before the pending assignment or,
+        without one, before the next."""
         with self._lock:
             if self._assignments:
                 self._assignments.appendleft(None)
@@ -77,7 +78,7 @@ class Changes(ConsumerRebalanceListener):  # type: ignore[misc]
 
     @property
     def pending(self) -> bool:
-        """Whether something happened that the worker has not heard of."""
+        """Whether something happened that the worker does not know yet."""
         with self._lock:
             return self._pending()
 
@@ -91,9 +92,9 @@ class Changes(ConsumerRebalanceListener):  # type: ignore[misc]
         return bool(self._assignments or self._interrupted) or self._owned != self._told
 
     def take(self) -> tuple[list[TopicPartition], list[TopicPartition], bool]:
-        """What was lost and gained since the last call, by one assignment or by none; whether it was by one.
+        """The partitions lost and gained since the last call, by one assignment or by none; and whether by one.
 
-        What was lost and came back is in both.
+        Partitions that were lost and came back are in both.
         """
         with self._lock:
             by_assignment = bool(self._assignments)
@@ -110,15 +111,15 @@ class Changes(ConsumerRebalanceListener):  # type: ignore[misc]
 
 
 class Joining:
-    """Lends a consumer to a thread while its group rebalances, so that nobody else waits for the other members.
+    """Lends a consumer to a thread while its group rebalances, so that only this thread waits for the other members.
 
     kafka-python takes part in a rebalance only inside ``poll``, and a poll may end while another member has not joined
-    yet. A worker that polled its two groups in turn would wait in the first for another worker, while that one waits
-    for it in the second.
+    yet. A worker that polled its two groups in turn would wait in the first group for another worker, while that worker
+    waits for it in the second.
 
-    From ``begin`` until ``ended`` returns true only the thread may use the consumer; its ``group_metadata`` can be
-    asked for at any time. ``poll`` is what the thread does again and again. It gives the consumer back when the group
-    is at rest, or before if ``news`` says that there is something to be heard.
+    From ``begin`` until ``ended`` returns true only the thread may use the consumer; other threads may ask for its
+    ``group_metadata`` at any time. The thread calls ``poll`` again and again. It gives the consumer back when the group
+    is at rest, or earlier if ``news`` says that there is something to report.
     """
 
     def __init__(self, consumer: Any, name: str, poll: Callable[[], None], news: Callable[[], bool]) -> None:
@@ -132,7 +133,7 @@ class Joining:
 
     @property
     def under_way(self) -> bool:
-        """Whether it was begun and nobody has been told yet that it has ended."""
+        """Whether it was begun and ``ended`` has not returned true yet."""
         return self._thread is not None
 
     def begin(self) -> None:
@@ -143,7 +144,7 @@ class Joining:
         """Whether the consumer is free again; true once for each beginning.
 
         Raises:
-            KafkaError: what a poll raised; the consumer is free then, too.
+            KafkaError: the error of a poll; the consumer is free then, too.
         """
         if self._thread is None or self._thread.is_alive():
             return False
@@ -154,7 +155,7 @@ class Joining:
         return True
 
     def close(self) -> None:
-        """End the thread, for a few seconds at most: it may stand in a poll of a broker that is gone."""
+        """End the thread, for a few seconds at most: it may be in a poll of a broker that is gone."""
         self._closing.set()
         if self._thread is not None:
             self._thread.join(CLOSE_SECONDS)
@@ -163,8 +164,8 @@ class Joining:
         try:
             while not (self._closing.is_set() or is_at_rest(self._consumer) or self._news()):
                 if self._consumer.group_metadata().state != MemberState.STABLE:
-                    # One that joins because a topic has grown forgets why as soon as it leads the group, and if a poll
-                    # ends between that and the end of the rebalance, no later one would go on with it.
+                    # A member that joins because a topic has grown forgets why as soon as it leads the group, and if a
+                    # poll ends between that and the end of the rebalance, no later poll would go on with it.
                     join_anew(self._consumer)
                 self._poll()
         except BaseException as error:  # for the thread that asks whether this one has ended

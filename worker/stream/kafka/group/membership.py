@@ -1,4 +1,4 @@
-"""Membership in Kafka's consumer groups: who owns which partition, heard in poll only."""
+"""Membership in Kafka's consumer groups: which member owns which partition, learnt in poll only."""
 
 from __future__ import annotations
 
@@ -45,21 +45,21 @@ NOTE_TIMEOUT_MS: Final = 2_000
 ASK_TIMEOUT_MS: Final = 200
 ASK_AGAIN_SECONDS: Final = 2.0
 """Committed offsets are asked for one partition at a time, and a killed owner's transaction may be pending on all of
-them. Each question waits so briefly, and is repeated so seldom, that the shards go on answering meanwhile."""
+them. Each question waits so briefly, and is repeated so seldom, that the shards can go on answering."""
 SHARDS_SECONDS: Final = 0.1
 ASSIGNED_LOOK_SECONDS: Final = 0.01
 SLICE_MS: Final = 100
-"""How long the thread of a rebalance polls at a time. Between two polls kafka-python throws away what it agreed on with
-the broker, and joins anew: with shorter polls that happens more often. A poll goes on to its end although the group
-has come to rest, so with longer ones the worker hears later of what it has lost and gained."""
+"""How long the thread of a rebalance polls at a time. Between two polls kafka-python throws away its agreement with the
+broker, and joins anew: with shorter polls that happens more often. A poll goes on to its end although the group has
+come to rest, so with longer polls the worker learns later what it has lost and gained."""
 MOST_ASIDE: Final = 16
-"""Polls of that thread whose records the worker has not asked for; with so many the thread asks for no more."""
+"""Polls of that thread whose records the worker has not asked for; with this many the thread asks for no more."""
 
 _log = logging.getLogger(__name__)
 
 
 class Heard(NamedTuple):
-    """What one poll of the client brought; ``assigned``: partitions are lost and gained by an assignment."""
+    """The result of one poll of the client; ``assigned``: partitions are lost and gained by an assignment."""
 
     lost: Sequence[TopicPartition] = ()
     gained: Sequence[TopicPartition] = ()
@@ -70,13 +70,13 @@ class Heard(NamedTuple):
 class Member:
     """A consumer that has joined a group and delivers records only of partitions of ``topic`` that were started.
 
-    While the group rebalances, a thread has the consumer (``Joining``). A member hears of a rebalance by its heartbeat,
-    so it waits for the others for up to ``heartbeat_interval_ms``; what it owns it goes on with meanwhile: the thread
-    puts its records aside, and polls bring them.
+    While the group rebalances, a thread has the consumer (``Joining``). A member learns of a rebalance by its
+    heartbeat, so it waits for the others for up to ``heartbeat_interval_ms``. It goes on with its partitions during the
+    rebalance: the thread puts their records aside, and polls bring them.
 
-    kafka-python does not always say ``lost`` when a member was put out: if it learns so from the answer to a join that
-    it had begun as a member, it joins anew under another id and keeps partitions that others have owned meanwhile. So
-    the member watches its id, too: when that changes, it has lost everything.
+    kafka-python does not always say ``lost`` when a member was evicted: if it learns so from the answer to a join that
+    it had begun as a member, it joins anew under another id and keeps partitions that others have owned in between. So
+    the member watches its id, too: when the id changes, it has lost everything.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Member:
                 enable_auto_commit=False,
                 metrics_enabled=False,
                 auto_offset_reset="none",
-                isolation_level="read_committed",  # else a predecessor's pending offsets are not waited for
+                isolation_level="read_committed",  # otherwise a predecessor's pending offsets are not waited for
                 partition_assignment_strategy=[sticky] if two_holders is None else [two_holders, sticky],
             )
         unpack_bounded(self.consumer, most_bytes)
@@ -130,7 +130,7 @@ class Member:
         return self._joining.under_way
 
     def _poll(self, most: int) -> Heard:
-        """Heartbeat, rebalance, ``most`` records; waits for nothing. With 0 the client is not asked for any.
+        """Heartbeat, rebalance, at most ``most`` records; waits for nothing. With 0 it asks the client for no records.
 
         Raises:
             Stop: the client's error, with the operator's next move.
@@ -150,7 +150,7 @@ class Member:
         return Heard(lost, gained, assigned, self._brought())
 
     def _brought(self) -> list[Record]:
-        """The records of all polls since the last call, without those of partitions that were lost meanwhile."""
+        """The records of all polls since the last call, without those of partitions that were lost since."""
         records: list[Record] = []
         while self._aside:
             fetched = self._aside.popleft()
@@ -161,7 +161,7 @@ class Member:
     def _poll_aside(self) -> None:
         """One poll of the thread that has the consumer while the group rebalances.
 
-        What is assigned is paused then, and stays so, although it may be what was owned before and flowed.
+        Assigned partitions are paused then, and stay paused, even those that were owned before and delivered records.
         """
         with self.changes.none_meanwhile() as as_told:
             self._let_flow(nothing=not as_told or len(self._aside) >= MOST_ASIDE)
@@ -170,7 +170,7 @@ class Member:
             self._aside.append(fetched or fetched_while_joining(self.consumer, self._most))
 
     def _hear(self) -> tuple[list[TopicPartition], list[TopicPartition], bool]:
-        """What was lost and gained since the last time, and whether by an assignment."""
+        """The partitions lost and gained since the last time, and whether by an assignment."""
         metadata = self.consumer.group_metadata()
         if self._id and metadata.member_id not in ("", self._id):
             self.changes.interrupt()
@@ -179,13 +179,14 @@ class Member:
         lost, gained, assigned = self.changes.take()
         self._flowing.difference_update(here.partition for here in lost)
         for here in (*lost, *gained):
-            self._starting.pop(here.partition, None)  # nobody else has the consumer now
+            self._starting.pop(here.partition, None)  # no other thread has the consumer now
         return lost, gained, assigned
 
     def membership(self) -> Membership:
         """As of the last poll that found the group at rest; if anything has happened since, as good as evicted.
 
-        The client takes up a new generation in a thread of its own, before a poll tells what became of the partitions.
+        The client takes up a new generation in a thread of its own, before a poll shows what happened to the
+        partitions.
         """
         now, heard = self.consumer.group_metadata(), self._heard
         changed = heard is None or (now.generation_id, now.member_id) != (heard.generation_id, heard.member_id)
@@ -208,7 +209,8 @@ class Member:
             self._let_flow()
 
     def _let_flow(self, *, nothing: bool = False) -> None:
-        """Do what was asked by ``start`` and ``hold``; for who has the consumer. With ``nothing`` pause everything."""
+        """Do what ``start`` and ``hold`` asked for; only for the thread that has the consumer. With ``nothing`` pause
+        everything."""
         with self._lock:
             starting, self._starting = self._starting, {}
         owned = {here.partition: here for here in self.consumer.assignment() if here.topic == self.topic}
@@ -225,8 +227,8 @@ class Member:
                 self.consumer.pause(here)
 
     def close(self, *, leave: bool = False) -> None:
-        """Be a member no more. Without a name of its own it leaves the group at once, so that the others need not wait
-        for its session to end; with one only if it is told to ``leave``, since it may come back."""
+        """End the membership. A member without a name of its own leaves the group at once, so that the others need not
+        wait for its session to end; a member with a name leaves only if told to ``leave``, since it may come back."""
         self._joining.close()
         if leave:
             leave_when_closed(self.consumer)
@@ -234,11 +236,11 @@ class Member:
 
 
 class KafkaPages(Member, PageGroup):
-    """The group on ``pages``; a poll brings ``most_records`` at most.
+    """The group on ``pages``; a poll brings at most ``most_records``.
 
-    kafka-python keeps a question for a committed offset whose answer did not come in time, and gives that answer to
-    whoever asks next, however much later: meanwhile another worker may have owned the partition and consumed further.
-    So after a question without an answer the next answer is thrown away.
+    kafka-python keeps a question for a committed offset whose answer did not come in time, and gives that answer to the
+    next caller, however much later: by then another worker may have owned the partition and consumed further. So after
+    a question without an answer the next answer is thrown away.
     """
 
     def __init__(
@@ -274,18 +276,18 @@ class KafkaPages(Member, PageGroup):
         return self.consumer.committed(here, metadata=True, timeout_ms=ASK_TIMEOUT_MS)
 
     def is_current(self, membership: Membership) -> bool:
-        """Whether the worker is in the group under the same id as then."""
+        """Whether the worker is still in the group under the same id."""
         return bool(self.consumer.group_metadata().member_id == membership.member)
 
     def proof(self, membership: Membership, partitions: Collection[int], seconds: float) -> Any:
-        """What the broker takes as proof now that the worker owns these partitions, and has owned them all the time
-        since that membership: while a transaction is made the group may come to another generation.
+        """The proof for the broker that the worker owns these partitions now, and has owned them all the time since
+        that membership: while a transaction is made the group may come to another generation.
 
-        Of an evicted member it is the one that it has: whoever asks has to refuse it. Waits for so long at most for the
-        assignment of a generation that has begun. May be called in any thread.
+        For an evicted member it is the proof that it has: the caller has to refuse it. Waits at most this many seconds
+        for the assignment of a generation that has begun. May be called in any thread.
 
         Raises:
-            CommitFailedError: one of the partitions was lost meanwhile, if only for a moment.
+            CommitFailedError: one of the partitions was lost in between, if only for a moment.
             KafkaTimeoutError: no assignment came.
         """
         if membership.evicted:
@@ -321,11 +323,11 @@ class KafkaPages(Member, PageGroup):
 class KafkaShards(Member, ShardGroup):
     """The group on ``index``, and on ``index-standby`` where shards have two holders; nothing is read there.
 
-    So its consumer is asked ten times a second at most: asking takes the client as long as a page takes. Each poll
-    sees all the same whether the group rebalances.
+    So it asks its consumer ten times a second at most: a question takes the client as long as a page takes. Each poll
+    still sees whether the group rebalances.
 
     While workers that want one holder are in the group, too, the client's own assignor may give a member both roles of
-    a shard. Then it is told of the active one only.
+    a shard. Then the member gets only the active one.
     """
 
     def __init__(
@@ -379,7 +381,8 @@ class KafkaShards(Member, ShardGroup):
     def note_stop(self, members: Iterable[str]) -> None:
         """Note in the group that this worker, by its ids in both groups, has stopped: see ``roster``.
 
-        For its end, right before ``close``. Where the group rebalances or the broker does not answer it is not noted.
+        For the end of the worker, right before ``close``. Where the group rebalances or the broker does not answer it
+        is not noted.
         """
         self._joining.close()
         note = OffsetAndMetadata(NOWHERE, note_of_stop(members), -1)

@@ -1,18 +1,19 @@
 """Which workers hold which shards, where each shard has two holders: a pure function of what the members say.
 
-A shard has an active holder and a standby, on two workers that nothing takes away together: on two racks where there
-are two, else on two workers at least. What costs is to bring a shard into a memory in which it is not; which of the two
-holders is the active one can change at any time. So holders are placed first and roles are given to them afterwards:
+A shard has an active holder and a standby, on two workers that no single failure takes away together: on two racks
+where there are two, otherwise at least on two workers. The expensive step is to load a shard into a memory that does
+not have it; which of the two holders is active can change at any time. So holders are placed first and get their roles
+afterwards:
 
-1. Who holds a shard goes on holding it, where that keeps the two apart.
-2. Missing holders are placed where least is held.
+1. A holder of a shard goes on holding it, where that keeps the two holders apart.
+2. Missing holders are placed on the members that hold least.
 3. Holders move until all members hold the same number, give or take one, as far as racks allow.
-4. What takes time is taken one step after the other. A new holder gets its part when the one before it has given it up,
-   and the last one that has caught up stays until another has.
-5. The active holder is one that has caught up, if there is any, and each member is it as often as the others.
+4. Slow moves happen one after the other. A new holder gets its part when the one before it has given it up, and the
+   last holder that has caught up stays until another has.
+5. The active holder is one that has caught up, if there is any, and each member is active as often as the others.
 
-So where the active holder is gone, its standby is promoted at once, where it is. The assignment after a move goes on
-where this one had to wait: a member that gives something up joins anew, and so does one that has caught up.
+So if the active holder is gone, its standby is promoted at once, where it is. The assignment after a move goes on where
+this one had to wait: a member that gives something up joins anew, and so does one that has caught up.
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ from worker.stream.log import Held, Role
 
 HOLDERS: Final = 2
 DEAREST: Final = 4
-"""What it costs to take a shard from the only one that has caught up with it; see ``_Plan._cost``."""
+"""The cost of taking a shard from the only holder that has caught up with it; see ``_Plan._cost``."""
 
 Holders: TypeAlias = Mapping[int, Sequence[str]]
-"""Ids of members by shard; of shards with an active holder it comes first."""
+"""Ids of members by shard; for shards with an active holder it comes first."""
 
 
 @dataclass(frozen=True)
 class JoiningMember:
-    """What a member says when it joins: which worker it is, on which rack, what it owns and as of which generation.
+    """What a member says when it joins: its worker, its rack, what it owns and as of which generation.
 
-    ``caught_up`` are those of its shards that could answer now.
+    ``caught_up`` are those of its shards that it could answer for now.
     """
 
     id: str
@@ -51,8 +52,8 @@ class JoiningMember:
 class Placement(NamedTuple):
     """What each member holds from now on, by its id.
 
-    ``alone`` are the shards for whose second holder there is no worker apart from the first. ``provisional``: members
-    that have caught up with what they got would be placed otherwise, so they should join anew then.
+    ``alone`` are the shards for whose second holder there is no worker apart from the first. ``provisional``: once
+    members have caught up with what they got, the placement would be different, so they should join anew then.
     """
 
     held: Mapping[str, frozenset[Held]]
@@ -61,7 +62,7 @@ class Placement(NamedTuple):
 
 
 def place(members: Collection[JoiningMember], shards: int) -> Placement:
-    """The next assignment; at least one member. The same in whatever order the members come."""
+    """The next assignment; at least one member. The result does not depend on the order of the members."""
     now = _place(members, shards)
     later = [
         replace(member, owns=now[member.id], caught_up=frozenset(held.shard for held in now[member.id]), generation=0)
@@ -95,9 +96,9 @@ def _place(members: Collection[JoiningMember], shards: int) -> dict[str, frozens
 
 
 def _groups(members: Iterable[JoiningMember]) -> dict[str, str]:
-    """By member id, what it shares with those beside which it must not hold the same shard: rack or else worker.
+    """By member id, the group of members that must not hold the same shard: its rack or, without racks, its worker.
 
-    A worker is on one rack, whatever its members say: on that of the first of them.
+    A worker is on one rack, whatever its members say: on that of the first member.
     """
     racks: dict[str, str] = {}
     for member in sorted(members, key=lambda member: member.id):
@@ -107,7 +108,8 @@ def _groups(members: Iterable[JoiningMember]) -> dict[str, str]:
 
 
 def _owners(shard: int, members: Iterable[JoiningMember]) -> list[str]:
-    """Who owns the shard in which role now, the active one first; of two that say so, the one that heard last."""
+    """Who owns the shard in which role now, the active one first; of two that claim it, the one with the latest
+    assignment."""
     found: list[str] = []
     for role in Role.ACTIVE, Role.STANDBY:
         owners = [member for member in members if Held(shard, role) in member.owns]
@@ -118,15 +120,15 @@ def _owners(shard: int, members: Iterable[JoiningMember]) -> list[str]:
 
 
 def _apart(owned: Sequence[str], groups: Mapping[str, str]) -> list[str]:
-    """Those that may hold a shard together: each one that does not stand in the way of one before it."""
+    """Members that may hold a shard together: each one that does not conflict with one before it."""
     return [id_ for place, id_ in enumerate(owned) if groups[id_] not in [groups[before] for before in owned[:place]]]
 
 
 def _step(owned: Sequence[str], wanted: Sequence[str], ready: Sequence[str], groups: Mapping[str, str]) -> list[str]:
-    """Who holds a shard next, on the way from its owners to those that are wanted."""
+    """The next holders of a shard, on the way from its owners to the wanted holders."""
     step = [id_ for id_ in owned if id_ in wanted]
     if not any(id_ in ready for id_ in step):
-        # Nobody else could answer: it stays for as long as that is so.
+        # No other member could answer: it stays for as long as that is so.
         step = _apart([id_ for id_ in owned if id_ in ready and id_ not in wanted][:1] + step, groups)
     if all(id_ in step for id_ in owned):
         step = _apart([*step, *(id_ for id_ in wanted if id_ not in owned)], groups)
@@ -134,7 +136,7 @@ def _step(owned: Sequence[str], wanted: Sequence[str], ready: Sequence[str], gro
 
 
 class _Move(NamedTuple):
-    """A shard, and the member to which something of it would go."""
+    """A shard, and the member that would take a part of it over."""
 
     shard: int
     to: str
@@ -142,7 +144,7 @@ class _Move(NamedTuple):
 
 @dataclass(eq=False)
 class _Plan:
-    """Who shall hold which shard in the end, whatever it takes to come there."""
+    """Which member shall hold which shard in the end, however many steps it takes."""
 
     groups: Mapping[str, str]
     holders: dict[int, list[str]]
@@ -154,14 +156,14 @@ class _Plan:
         self.held = {id_: {shard for shard, ids in self.holders.items() if id_ in ids} for id_ in self.groups}
 
     def fill(self) -> None:
-        """Place the missing holders, those of shards that have none first."""
+        """Place the missing holders, beginning with shards that have none."""
         for shard in sorted(self.holders, key=lambda shard: (len(self.holders[shard]), shard)):
             while len(ids := self.holders[shard]) < HOLDERS and (able := self._able(ids)):
                 ids.append(chosen := min(able, key=lambda id_: (len(self.held[id_]), id_)))
                 self.held[chosen].add(shard)
 
     def level(self) -> None:
-        """Move holders until no move makes the shares more equal; what costs little is moved first."""
+        """Move holders until no move makes the shares more equal; cheap moves come first."""
         for most in range(DEAREST + 1):
             while chain := _chain({id_: len(shards) for id_, shards in self.held.items()}, partial(self._moves, most)):
                 for move, source in chain:
@@ -170,12 +172,12 @@ class _Plan:
                     self.held[move.to].add(move.shard)
 
     def _able(self, beside: Collection[str]) -> list[str]:
-        """Who can hold a shard beside these."""
+        """The members that can hold a shard together with these."""
         taken = {self.groups[id_] for id_ in beside}
         return [id_ for id_ in self.groups if self.groups[id_] not in taken]
 
     def _moves(self, most: int, source: str) -> Iterator[_Move]:
-        """What a member can hand to whom for at most so much, what costs least first."""
+        """The moves that a member can make, and to whom, at this cost at most, the cheapest first."""
         costs = {shard: cost for shard in self.held[source] if (cost := self._cost(shard, source)) <= most}
         for shard in sorted(costs, key=lambda shard: (costs[shard], shard)):
             beside = [id_ for id_ in self.holders[shard] if id_ != source]
@@ -184,7 +186,7 @@ class _Plan:
                     yield _Move(shard, id_)
 
     def _cost(self, shard: int, id_: str) -> int:
-        """How much is lost when this member gives this shard up."""
+        """The loss when this member gives this shard up."""
         if id_ not in self.owners[shard]:
             return 0
         ready = [other for other in self.holders[shard] if shard in self.members[other].caught_up]
@@ -209,9 +211,10 @@ def _active(eligible: Holders, ids: Iterable[str]) -> dict[int, str]:
 
 
 def _chain(shares: Mapping[str, int], moves: Callable[[str], Iterable[_Move]]) -> list[tuple[_Move, str]]:
-    """The shortest chain of moves from a member with much to one that has two fewer, with who gives; empty if none is.
+    """The shortest chain of moves from a member with much to a member with two fewer, with who gives; empty if there is
+    none.
 
-    What each member in between takes, it gives on. The last move stands first: so each is possible when it is made.
+    Each member in between gives on what it takes. The last move stands first: so each is possible when it is made.
     """
     least = min(shares.values())
     for source in sorted(shares, key=lambda id_: (-shares[id_], id_)):
