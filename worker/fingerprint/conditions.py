@@ -1,4 +1,4 @@
-"""The predicates of ``worker.fingerprint.near`` taken apart: which condition of which rule two records meet."""
+"""The predicates of ``worker.fingerprint.near`` in parts: which condition of which rule two records meet."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from worker.fingerprint.sketch import BANDS, SLOTS, agreement, as_keys, similari
 
 
 class Condition(NamedTuple):
-    """What a rule asks, what was found, and whether it is met."""
+    """The demand of a rule, the value that was found, and whether it meets the demand."""
 
     asks: str
     found: str
@@ -27,7 +27,7 @@ class Condition(NamedTuple):
 
 
 class NearRule(NamedTuple):
-    """All its conditions must be met. ``name`` is a verdict's reason."""
+    """A rule that holds if all its conditions are met. ``name`` is a verdict's reason."""
 
     name: str
     conditions: tuple[Condition, ...]
@@ -39,8 +39,8 @@ class NearRule(NamedTuple):
 
 
 def rules(near: SimHashNear | AccurateNear, a: TitledRecord, b: TitledRecord) -> tuple[NearRule, ...]:
-    """The rules of the predicate in their order: two records are near where one of them holds, and the first that does
-    is the reason."""
+    """The rules of the predicate in their order: two records are near if one of them holds, and the first that holds is
+    the reason."""
     found = [_equal_texts(a, b) if a.fingerprint is None or b.fingerprint is None else _hamming(near, a, b)]
     if isinstance(near, AccurateNear):
         found.append(_sketch(near, a, b))

@@ -1,4 +1,4 @@
-"""What a page came to."""
+"""The result of reading a page."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from msgspec import Meta
 from crawler_plugin.wire.messages import SKETCH_BYTES
 
 UInt64 = Annotated[int, Meta(ge=0)]
-"""MessagePack has no larger number than fits."""
+"""MessagePack has no larger number than this."""
 UInt32 = Annotated[int, Meta(ge=0, lt=1 << 32)]
 
 
 class Fingerprinted(msgspec.Struct, frozen=True, array_like=True):
-    """What a page came to; small, since it travels between processes. What comes from one is held against this type.
+    """The result of reading a page; small, since it travels between processes. What comes is checked against this type.
 
     ``fingerprint`` is 64 bits, or None with the ``reason`` in words. ``text_hash`` is 64 bits that stand for the text's
-    tokens; for the body's bytes where there is none, and for the URL where the body is empty: emptiness makes no two
-    pages alike. ``tokens`` counts ``characters_and_words``. ``sketch`` and ``bands`` are 32 bytes each, none where
-    there is no fingerprint or the recipe asks for none. ``canonical`` is the 64-bit hash of the URL that the page calls
-    its own, ``template`` 32 bits that stand for the template of its URL, with the host; 0 where there is none.
-    ``site``, ``title``, ``title_words`` and ``doubt`` are as of ``worker.fingerprint.scoped``, but that no single page
-    tells a template's text. ``own`` is the URL that ``canonical`` stands for, absolute, and empty where the page names
-    none; None where nobody asked for it, or who has the body is to look for it.
+    tokens; without tokens for the body's bytes, and for an empty body for the URL: emptiness makes no two pages alike.
+    ``tokens`` counts ``characters_and_words``. ``sketch`` and ``bands`` are 32 bytes each, none where there is no
+    fingerprint or the recipe asks for none. ``canonical`` is the 64-bit hash of the URL that the page names as its own,
+    ``template`` 32 bits that stand for the template of its URL, with the host; 0 where there is none. ``site``,
+    ``title``, ``title_words`` and ``doubt`` are as in ``worker.fingerprint.scoped``, except that no single page shows
+    that its text is a template's. ``own`` is the URL that ``canonical`` stands for, absolute, and empty where the page
+    names none; None where it was not asked for, or where the holder of the body is to look for it.
     """
 
     fingerprint: UInt64 | None
@@ -49,9 +49,9 @@ class Fingerprinted(msgspec.Struct, frozen=True, array_like=True):
             )
 
     def with_address(self, *, canonical: int, template: int, own: str | None = None) -> Fingerprinted:
-        """The same with what its URLs tell."""
+        """The same result with the data from its URLs."""
         return msgspec.structs.replace(self, canonical=canonical, template=template, own=own)
 
     def with_title(self, *, site: int, title: int, title_words: int, doubt: int) -> Fingerprinted:
-        """The same with what its site and its title tell."""
+        """The same result with the data from its site and its title."""
         return msgspec.structs.replace(self, site=site, title=title, title_words=title_words, doubt=doubt)

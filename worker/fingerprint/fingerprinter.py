@@ -26,15 +26,15 @@ from worker.page.words.noise import NOISE_WORDS, NoiseWords
 from worker.sites import OF_AN_ID, server_or_site
 
 MINIMUM: Final = 3
-"""Least different features of a fingerprint, by default. The fingerprint of one feature is its hash, whatever else the
-page holds; of two it is that of the heavier one; three are the fewest of which none decides alone. Two words that
-stand side by side have them: their pair is the third."""
+"""Least number of different features of a fingerprint, by default. The fingerprint of one feature is its hash, whatever
+else the page holds; the fingerprint of two is that of the heavier one; three are the fewest of which none decides
+alone. Two words that stand side by side have three: their pair is the third."""
 
 _U32: Final = (1 << 32) - 1
 _LONGEST_OWN: Final = 4096
-"""Characters of the URL that a page calls its own; nearly all have fewer."""
+"""Characters of the URL that a page names as its own; nearly all have fewer."""
 
-# The stages of a page, as ``Fingerprinter.begin`` is told of them.
+# The stages of a page, as ``Fingerprinter.begin`` gets them.
 EXTRACT: Final = "extract"
 SEGMENT: Final = "segment"
 FINGERPRINT: Final = "fingerprint"
@@ -45,8 +45,8 @@ class Recipe:
     """How fingerprints are made, as plain values: frozen, and picklable for the processes that parse.
 
     ``minimum`` is the least number of different features of a fingerprint. ``sketched`` adds sketch and bands, and
-    ``addressed`` the URL that a page calls its own.
-    ``max_bytes`` is how much of a body is read. With a ``key`` only its owner can tell what a page comes to.
+    ``addressed`` the URL that a page names as its own. ``max_bytes`` is how much of a body is read. With a ``key`` only
+    its owner can compute the result for a page.
     """
 
     user_words: tuple[UserWord, ...] = ()
@@ -59,17 +59,17 @@ class Recipe:
     key: Key | None = field(default=None, repr=False)
 
     def reader(self) -> TextReader:
-        """A new one, which takes half a second."""
+        """A new reader, which takes half a second."""
         words = dictionary(self.user_words, fold_traditional=self.fold_traditional)
         return TextReader(words, self.noise_words, self.key, fold_traditional=self.fold_traditional)
 
 
 class Fingerprinter:
-    """Makes fingerprints by a ``Recipe``. Loads what it needs for that once, when it is made.
+    """Makes fingerprints by a ``Recipe``. Loads the data for that once, when it is made.
 
-    ``begin`` is called with the name of each stage that a page comes to: ``extract`` takes the text out, ``segment``
-    normalises it and cuts it into tokens and their hashes, ``fingerprint`` makes of them all that is kept. It does
-    nothing; a process that keeps time puts something else in its place.
+    ``begin`` is called with the name of each stage of a page: ``extract`` takes the text out, ``segment`` normalises it
+    and cuts it into tokens and their hashes, ``fingerprint`` makes all values that are kept. By default ``begin`` does
+    nothing; a process that measures time puts its own function there.
     """
 
     def __init__(self, recipe: Recipe) -> None:
@@ -86,7 +86,7 @@ class Fingerprinter:
         return self.of_page(body, meta)
 
     def of_page(self, body: bytes, meta: PageMeta) -> Fingerprinted:
-        """The fingerprint of a page's main text; of a body in the form ``text`` that of the whole.
+        """The fingerprint of a page's main text; for a body in the form ``text``, of the whole text.
 
         Raises:
             PageError: the body cannot be read as a page.
@@ -99,7 +99,7 @@ class Fingerprinter:
         )
 
     def of_extracted(self, page: Extracted, url: str, body: bytes | None = None) -> Fingerprinted:
-        """The fingerprint of a page's text, with what its site and its title tell."""
+        """The fingerprint of a page's text, with the data from its site and its title."""
         found = self.of_text(page.text, url, body, page.bare, page.shown)
         return found.with_title(**self._standing(page, url))
 
@@ -108,10 +108,10 @@ class Fingerprinter:
     ) -> Fingerprinted:
         """The fingerprint of a text.
 
-        A ``bare`` text has none, for the reason given. With what it is ``shown`` with, as ``Extracted.shown``, it is as
-        near to texts with the same as without, and near to no other. Where the text has no token, the ``body`` that it
-        was taken from stands for the page, all of it: by default the text in UTF-8. Where that is empty, the ``url``
-        does.
+        A ``bare`` text has none, for the given reason. ``shown``, as ``Extracted.shown``, stands for parts that the
+        page shows with the text: texts with the same parts are as near as without them, texts with different ones are
+        not near. If the text has no token, the ``body`` that it was taken from stands for the page, all of it: by
+        default the text in UTF-8. If that is empty, the ``url`` does.
         """
         self.begin(SEGMENT)
         read = self.reader.read(text)
@@ -160,7 +160,8 @@ class Fingerprinter:
         )
 
     def mask(self, shown: Sequence[str]) -> int:
-        """64 bits by which texts shown with something else are far, and those with the same as near as their texts."""
+        """64 bits that keep texts shown with other parts apart, and texts with the same parts as near as their
+        texts."""
         if not shown:
             return 0
         boundary = hash_words(["\n"], key=self._tokens_key)
@@ -168,7 +169,7 @@ class Fingerprinter:
         return hash_content(np.concatenate(tokens), b"", "", self._content_key)
 
     def too_few(self, found: int) -> str | None:
-        """Why so many features make no fingerprint."""
+        """The reason why this many features make no fingerprint."""
         if found >= self.recipe.minimum:
             return None
         return f"{found or 'no'} feature{'s' * (found != 1)}, {self.recipe.minimum} are needed"
@@ -176,8 +177,8 @@ class Fingerprinter:
     def _standing(self, page: Extracted, url: str) -> dict[str, int]:
         """``site``, ``title``, ``title_words`` and ``doubt`` of a page (``worker.fingerprint.scoped``).
 
-        ``title`` is even where there is one. A doubted page without, as one under its site's name, has an odd number in
-        place of it that stands for its URL: it agrees with itself, fetched again.
+        ``title`` is even where there is one. A doubted page without a title, such as a page under its site's name, has
+        an odd number instead, which stands for its URL: it agrees with itself when it is fetched again.
         """
         title, words = 0, 0
         if page.thing.tokens:
@@ -198,12 +199,12 @@ class Fingerprinter:
 
 
 def number_of_site(site: str, key: bytes | None) -> int:
-    """What stands for a registered domain, or a server, in 32 bits; 0 for none."""
+    """The number that stands for a registered domain, or a server, in 32 bits; 0 for none."""
     return hash_word(site, key=key) & _U32 or 1 if site else 0
 
 
 def _unheard(stage: str) -> None:
-    """No time is kept."""
+    """Does nothing: no time is measured."""
 
 
 def _canonical(named: NamedByHead | None, body: bytes, url: str) -> str | None:

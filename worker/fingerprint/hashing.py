@@ -1,4 +1,4 @@
-"""Words → hashes: what each feature votes with, and what stands for a text, a body or a URL."""
+"""Words → hashes: the votes of each feature, and the numbers that stand for a text, a body or a URL."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ CONTENT: Final = "tokens, else bytes, else url/1"
 _TOKENS, _BODY, _URL = 0, 1, 2
 
 LONGEST_SIPPED: Final = 128
-"""Bytes of the longest word or pair that SipHash is taken of: it is made for short ones."""
+"""Bytes of the longest word or pair that is hashed by SipHash, which is made for short ones."""
 
 
 def hash_words(words: Sequence[str], *, key: bytes | None = None) -> Hashes:
     """One hash of 64 bits for each word, the same on every machine and in every process.
 
-    XXH3 of the UTF-8 bytes. Without the ``key`` of 16 bytes, if there is one, no hash can be told: in place of
-    XXH3, whose seed hides nothing, comes SipHash-2-4 (Aumasson and Bernstein: SipHash: a fast short-input PRF,
-    INDOCRYPT 2012, section 2), and of more than ``LONGEST_SIPPED`` bytes BLAKE2b.
+    XXH3 of the UTF-8 bytes. With a ``key`` of 16 bytes no one without it can compute a hash: SipHash-2-4 (Aumasson and
+    Bernstein: SipHash: a fast short-input PRF, INDOCRYPT 2012, section 2) replaces XXH3, whose seed hides nothing, and
+    BLAKE2b hashes words of more than ``LONGEST_SIPPED`` bytes.
     """
-    # Half of a surrogate pair, torn out of an emoji by a careless script on the page, is no reason to lose it.
+    # Half of a surrogate pair, torn out of an emoji by a careless script on the page, is no reason to lose the page.
     spelled = [word.encode("utf-8", "surrogatepass") for word in words]
     if key is not None:
         return _sipped(spelled, key)
@@ -40,13 +40,13 @@ def hash_words(words: Sequence[str], *, key: bytes | None = None) -> Hashes:
 
 
 def hash_word(word: str, *, key: bytes | None = None) -> int:
-    """That of one word."""
+    """The hash of one word."""
     spelled = word.encode("utf-8", "surrogatepass")
     return xxhash.xxh3_64_intdigest(spelled) if key is None else int(_sipped([spelled], key)[0])
 
 
 def hash_text(text: str) -> int:
-    """64 bits of XXH3 of a whole text in UTF-8: equal for equal texts, and for no others but by accident."""
+    """64 bits of XXH3 of a whole text in UTF-8: equal for equal texts, and for others only by accident."""
     return hash_bytes(text.encode("utf-8", "surrogatepass"))
 
 
@@ -66,13 +66,13 @@ def hash_slices(content: bytes, begins: npt.NDArray[np.int64], ends: npt.NDArray
 
 
 def hash_content(tokens: Hashes, body: bytes, url: str, key: bytes | None = None) -> int:
-    """64 bits that pages of the same content have in common, and no others but by accident.
+    """64 bits that pages of the same content have in common, and others only by accident.
 
-    The content is the text's ``tokens``, by their 64-bit hashes in little endian: punctuation says as little of two
-    pages that differ in nothing else as it does in a fingerprint. Where there is no token it is the ``body``, of which
-    nothing can be read; and where that is empty it is the ``url``, so that no two empty pages are alike. The three are
-    hashed by XXH3 with different seeds: no text has the hash of a body by being spelled like it. With a ``key`` of 16
-    bytes it is BLAKE2b, with these as salts, and there is no finding such pages on purpose.
+    The content is the text's ``tokens``, by their 64-bit hashes in little endian: as in a fingerprint, punctuation
+    alone does not make two pages different. Without tokens it is the ``body``, of which nothing can be read; and if
+    that is empty it is the ``url``, so that no two empty pages are alike. The three are hashed by XXH3 with different
+    seeds: no text has the hash of a body by being spelled like it. With a ``key`` of 16 bytes the hash is BLAKE2b, with
+    these as salts, and no one can find such pages on purpose.
     """
     if tokens.size:
         kind, content = _TOKENS, tokens.astype("<u8", copy=False).tobytes()
@@ -87,7 +87,7 @@ def hash_content(tokens: Hashes, body: bytes, url: str, key: bytes | None = None
 
 
 def hash_long(message: bytes, key: bytes) -> int:
-    """What stands for the SipHash of more than ``LONGEST_SIPPED`` bytes."""
+    """The hash that replaces the SipHash of more than ``LONGEST_SIPPED`` bytes."""
     return int.from_bytes(hashlib.blake2b(message, digest_size=8, key=key).digest(), "little")
 
 

@@ -1,13 +1,12 @@
-"""The secret that fingerprints may depend on: without it no attacker can tell which page would be near to which.
+"""The secret that fingerprints may depend on: without it no attacker can compute which page would be near to which.
 
-All hashes here are public otherwise. An attacker who knows them picks words whose hashes add up to the fingerprint and
-the sketch of a page that he wants gone, and publishes them first. With a secret, everything that is hashed from the
-bytes of a page comes from a pseudorandom function that he cannot compute (SipHash-2-4, Aumasson and Bernstein: SipHash:
-a fast short-input PRF, INDOCRYPT 2012; BLAKE2b with a key, RFC 7693). What is made of these hashes is made as it is
-without.
+Without a secret, all hashes here are public. An attacker who knows them picks words whose hashes add up to the
+fingerprint and the sketch of a page that he wants to suppress, and publishes them first. With a secret, every hash of a
+page's bytes comes from a pseudorandom function that he cannot compute (SipHash-2-4, Aumasson and Bernstein: SipHash: a
+fast short-input PRF, INDOCRYPT 2012; BLAKE2b with a key, RFC 7693). All later steps are the same as without a secret.
 
-Each use has a part of the secret to itself, which tells nothing of the others. Verdicts show fingerprints, and of these
-something can be learnt of the hashes of words that they are made of, but nothing of the hashes in sketches.
+Each use has its own part of the secret, which reveals nothing of the others. Verdicts show fingerprints. These reveal
+something of the hashes of their words, but nothing of the hashes in sketches.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ KEYED: Final = "siphash-2-4/blake2b/1"
 """Name of the rule by which the secret is used; a part of the scheme, so change it when the rule changes."""
 
 LEAST_BYTES: Final = 16
-"""Of a secret: as many as SipHash takes, too many to be guessed."""
+"""Bytes of a secret: as many as SipHash takes, too many to guess."""
 
 _SALT: Final = b"crawl-dedup fingerprint.key_file"
 _ROOT_BYTES: Final = 32
@@ -29,13 +28,14 @@ _ROOT_BYTES: Final = 32
 
 @dataclass(frozen=True, repr=False)
 class Key:
-    """What a secret came to. Neither it nor its parts are ever shown: only ``name``, which stands for it."""
+    """The keys made of a secret. Neither the secret nor its parts are ever shown: only ``name``, which stands for
+    it."""
 
     root: bytes
 
     @classmethod
     def of(cls, secret: bytes) -> Key:
-        """By scrypt (RFC 7914; 16 MiB, tens of milliseconds), which makes guessing a weak secret by its name dear.
+        """By scrypt (RFC 7914; 16 MiB, tens of milliseconds): guessing a weak secret from its name becomes expensive.
 
         Raises:
             ValueError: fewer than ``LEAST_BYTES``.
@@ -51,7 +51,7 @@ class Key:
 
     @cached_property
     def tokens(self) -> bytes:
-        """For the hashes of tokens, of which sketches and bands are made."""
+        """For the hashes of tokens in sketches and bands."""
         return self._part("tokens")
 
     @cached_property
@@ -66,7 +66,7 @@ class Key:
 
     @cached_property
     def scopes(self) -> bytes:
-        """For the hashes of what pages are compared within."""
+        """For the hashes of scopes."""
         return self._part("scopes")
 
     @cached_property

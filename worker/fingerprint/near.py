@@ -3,14 +3,14 @@
 ``simhash`` (Manku, Jain, Das Sarma: Detecting Near-Duplicates for Web Crawling, WWW 2007, section 2): pages are near
 when their 64-bit fingerprints differ in at most k bits and neither has far more tokens than the other.
 
-``accurate`` finds besides these the pages that share most of their bigrams (``worker.fingerprint.sketch``): those with
-a band's key in common, of which the sketch then says so. Of two pages with close fingerprints it asks that their
-sketches agree somewhat, too.
+``accurate`` also finds the pages that share most of their bigrams (``worker.fingerprint.sketch``): pages with a band's
+key in common whose sketches confirm it. For two pages with close fingerprints it requires that their sketches agree
+somewhat, too.
 
-A page of too few features has no fingerprint, and is near by the first rule only to another such page of equal
-normalised text; one without any token, such as the shell of a page that scripts fill, only to one of equal bytes, as
-its ``text_hash`` stands for these. Pages with a fingerprint need no such rule, since equal texts have equal
-fingerprints. Whether a page has a sketch is another question: two pages that have are compared by them, with a
+A page of too few features has no fingerprint, and by the first rule it is near only to another such page of equal
+normalised text. A page without any token, such as the shell of a page that scripts fill, is near only to one of equal
+bytes, which its ``text_hash`` stands for. Pages with a fingerprint need no such rule, since equal texts have equal
+fingerprints. Whether a page has a sketch is another question: two pages with sketches are compared by them, with a
 fingerprint or without.
 """
 
@@ -31,24 +31,25 @@ HAMMING: Final = "hamming"
 SKETCH: Final = "sketch"
 
 THRESHOLD: Final = 84
-"""Least agreement of two sketches: an estimated similarity of .54. Of copies on pages of the open web some have
-comments or teasers besides, and as much of another page's text in common as that has no other pair that was
-labelled."""
+"""Least agreement of two sketches: an estimated similarity of .54. Some copies on pages of the open web have comments
+or teasers in addition to the common text; no other labelled pair has as much text in common."""
 
 SHORT: Final = 50
-"""Tokens below which a text is short: most strings of a program's menus have as much in common with others of it."""
+"""Tokens below which a text is short: most strings of a program's menus have that much in common with others of the
+program."""
 SHORT_THRESHOLD: Final = 90
 """Least agreement where one text is short: an estimated similarity of .60."""
 
 HAMMING_THRESHOLD: Final = 71
 """Least agreement of the sketches of pages with close fingerprints: an estimated similarity of .40, eight standard
 errors above unrelated texts. The same words in another order have the same fingerprint by single words, and among
-millions of pages some fingerprints are close by chance; both share next to no bigrams. No labelled duplicate has less.
+millions of pages some fingerprints are close by chance; both kinds of pairs share next to no bigrams. No labelled
+duplicate has less.
 """
 
 
 class Ratio(NamedTuple):
-    """Least ratio of two pages' counts of tokens, as a fraction: whole numbers compare alike on every machine."""
+    """Least ratio of two pages' counts of tokens, as a fraction: whole numbers compare the same on every machine."""
 
     numerator: int
     denominator: int
@@ -60,16 +61,17 @@ class Ratio(NamedTuple):
 
 ANY_RATIO: Final = Ratio(0, 1)
 HAMMING_RATIO: Final = Ratio(3, 5)
-"""Unrelated pages whose fingerprints are close by chance seldom have as many tokens; edited copies do."""
+"""Unrelated pages whose fingerprints are close by chance seldom have such similar numbers of tokens; edited copies
+do."""
 SKETCH_RATIO: Final = Ratio(3, 5)
-"""With 3/4, two in five of the copies that are lost on pages of the open web are: what one side has besides, such as
-comments, is up to two fifths of it."""
+"""With 3/4, two in five of the lost copies on pages of the open web are lost because of it: additional text on one
+side, such as comments, is up to two fifths of that side."""
 SHORT_RATIO: Final = Ratio(3, 4)
 """The same where one text is short."""
 
 
 class NearRecord(Protocol):
-    """What ``near`` reads of a page."""
+    """The fields of a page that ``near`` reads."""
 
     @property
     def fingerprint(self) -> int | None:
@@ -81,11 +83,11 @@ class NearRecord(Protocol):
 
     @property
     def tokens(self) -> int:
-        """How many tokens the page has."""
+        """The number of the page's tokens."""
 
 
 class SketchedRecord(NearRecord, Protocol):
-    """What ``AccurateNear`` reads of a page; both are empty where it has no sketch."""
+    """The fields of a page that ``AccurateNear`` reads; both are empty where it has no sketch."""
 
     @property
     def sketch(self) -> bytes:
@@ -126,10 +128,10 @@ class SimHashNear:
 @dataclass(frozen=True)
 class AccurateNear:
     """Near by ``SimHashNear`` and at least ``hamming_threshold`` equal slots of the sketches; or a band's key in
-    common, at least ``threshold`` equal slots, and counts of tokens in at least the ``sketch_ratio``. Where a text has
-    fewer than ``short`` tokens, it is the ``short_threshold``, if that is more, and the ``short_ratio``.
+    common, at least ``threshold`` equal slots, and counts of tokens in at least the ``sketch_ratio``. If a text has
+    fewer than ``short`` tokens, ``short_threshold`` holds instead, if that is more, and ``short_ratio``.
 
-    The first rule asks nothing of the sketches where a page has none, or where the texts are equal.
+    The first rule ignores the sketches if a page has none, or if the texts are equal.
     """
 
     k: int = 3
@@ -156,7 +158,7 @@ class AccurateNear:
         return Match((a.fingerprint ^ b.fingerprint).bit_count(), SKETCH)
 
     def sketch_rule(self, a: int, b: int) -> tuple[int, Ratio]:
-        """Least agreement of sketches, and least ratio, of texts of so many tokens."""
+        """Least agreement of sketches, and least ratio, for texts of these numbers of tokens."""
         if min(a, b) >= self.short:
             return self.threshold, self.sketch_ratio
         return max(self.threshold, self.short_threshold), self.short_ratio

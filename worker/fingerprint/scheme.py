@@ -1,7 +1,7 @@
 """The scheme: everything that a verdict depends on, in words and as an id of eight bytes.
 
-Two workers may judge pages together only if their schemes are equal; the id stands in every batch and block, and the
-words beside it let a worker say which setting differs.
+Two workers may judge pages together only if their schemes are equal; the id stands in every batch and block, and with
+the words next to it a worker can say which setting differs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class SchemeDifference(NamedTuple):
 
 @dataclass(frozen=True)
 class Scheme:
-    """Names and values of all that ``near``, ``decide`` and URL canonicalisation read, in the order they are shown.
+    """Names and values of all that ``near``, ``decide`` and URL canonicalisation read, in the order for display.
 
     Equal names and values give equal ids, in whatever order they stand. Values are text, numbers, truth values or
     None; 1 and 1.0 are different values.
@@ -77,14 +77,14 @@ class Scheme:
         return cls.of(values)
 
     def differences(self, other: Scheme) -> list[SchemeDifference]:
-        """The names whose values are not the same: first ours in our order, then those that only ``other`` has."""
+        """The names whose values differ: first ours in our order, then those that only ``other`` has."""
         ours, theirs = dict(self.entries), dict(other.entries)
         rows = (SchemeDifference(name, ours.get(name, ABSENT), theirs.get(name, ABSENT)) for name in ours | theirs)
         return [row for row in rows if _json(row.ours) != _json(row.theirs)]
 
 
 def in_words(difference: SchemeDifference) -> str:
-    """What differs, by the setting that a user gives and in its unit."""
+    """The difference, by the setting that a user gives and in its unit."""
     name, *values = difference
     if name == "near: threshold":
         name, values = "near.threshold", [_as_threshold(value) for value in values]
@@ -93,7 +93,7 @@ def in_words(difference: SchemeDifference) -> str:
 
 
 def _as_threshold(slots: Value) -> Value:
-    """The similarity in hundredths of which so many equal slots are the least; two are more than one apart."""
+    """The least similarity, in hundredths, for this many equal slots; two are more than one apart."""
     return math.floor(100 * similarity(slots) + 1e-9) / 100 if isinstance(slots, int) else slots
 
 

@@ -1,13 +1,13 @@
-"""Which pages of near texts are near: those of one scope, unless a text may be its site's rather than the page's.
+"""Which pages of near texts are near: pages of one scope, unless a text may be its site's rather than the page's.
 
-What was taken for a page's content may stand on other pages of its site as well: an appeal, a table of contents, what a
-shop says of all that it sells. Where the title says nothing that the text says, the text is *doubted*
+The text that was extracted as a page's content may stand on other pages of its site as well: an appeal, a table of
+contents, a shop's text about all its articles. If the text repeats nothing of the title, the text is *doubted*
 (``worker.page.main_text.title_evidence``). Titles tell such pages of one site apart, and copies on one site have one
 title. They do not tell pages of two sites apart, for each site writes its own name there: equal content on two sites is
 a copy, whatever the titles say, unless it was seen under several titles of one site. Then it is a *template*'s.
 
-Texts that are announced may be a template's in their larger part, too: where two of one site have titles with next to
-nothing in common, both announced, most of each text is the site's.
+Texts that are announced may be a template's in their larger part, too: if the titles of two pages of one site, both
+announced, have next to nothing in common, most of each text is the site's.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ RULE: Final = "titles-within-sites-1"
 ANNOUNCED: Final = 0
 DOUBTED: Final = 1
 TEMPLATE: Final = 2
-"""A text that stands under several titles of its site, as far as who claims the page has seen: of a doubted text all
-other titles count, of an announced one those that are not alike."""
+"""A text that stands under several titles of its site, as far as the worker that claims the page has seen: for a
+doubted text all other titles count, for an announced one those that are not alike."""
 
 LEAST_ACROSS: Final = SHORT
-"""Tokens of a doubted text, or of one compared with it, from which on it is a copy where two sites have it. Shorter
-ones are what all shops say: that an article is sold out, or a page was moved."""
+"""A doubted text, or a text compared with it, of this many tokens or more is a copy if two sites have it. Shorter ones
+are what all shops say: that an article is sold out, or a page was moved."""
 
 
 class TitledRecord(SketchedRecord, Protocol):
-    """What tells of a page whether its text is its own."""
+    """The fields that show whether a page's text is its own."""
 
     @property
     def site(self) -> int:
@@ -55,18 +55,18 @@ class TitledRecord(SketchedRecord, Protocol):
 
 
 class ScopedRecord(TitledRecord, Protocol):
-    """What ``ScopedNear`` reads of a page."""
+    """The fields of a page that ``ScopedNear`` reads."""
 
     @property
     def scope(self) -> int:
-        """64 bits that stand for what the page is compared within; 0 for all pages."""
+        """64 bits that stand for the scope that the page is compared within; 0 for all pages."""
 
 
 @dataclass(frozen=True)
 class ScopedNear:
-    """``near`` between pages of one scope that are comparable: their titles are the same; or they are of one site,
-    neither text is doubted, and the titles are alike; or they are of two sites, and neither text is doubted, or none is
-    a template's and each has ``least_across`` tokens and more.
+    """``near`` between pages of one scope that are comparable. They are comparable if their titles are the same; or if
+    they are of one site, neither text is doubted, and the titles are alike; or if they are of two sites, and either
+    neither text is doubted, or none is a template's and each has at least ``least_across`` tokens.
 
     Symmetric and pure as ``near`` is.
     """
@@ -79,7 +79,7 @@ class ScopedNear:
         return self.near(a, b) if a.scope == b.scope and self.comparable(a, b) else None
 
     def comparable(self, a: TitledRecord, b: TitledRecord) -> bool:
-        """Whether their texts tell of these pages, rather than of their sites."""
+        """Whether their texts say something about these pages, rather than about their sites."""
         if a.title == b.title and a.title != 0:
             return True
         if a.site == b.site != 0:
@@ -102,8 +102,8 @@ def alike(a: int, b: int) -> bool:
 
 
 def title_masks(titles: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    """64 bits for each of n titles, another 64 for each; 0 for none. By XOR with them equal texts under many titles
-    come to lie as far apart as if they were unrelated.
+    """64 bits for each of n titles, different for each; 0 for none. XOR with them puts equal texts under many titles as
+    far apart as unrelated texts.
 
     The last steps of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
     """

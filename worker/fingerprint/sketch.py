@@ -1,14 +1,14 @@
-"""Sketches: 32 bytes that tell how many of their n-grams two texts share, and the keys by which such texts are found.
+"""Sketches: 32 bytes that show how many of their n-grams two texts share, and the keys by which such texts are found.
 
-A text's *n-grams* are its n-tuples of neighbouring tokens, with one boundary before the first token and one behind the
-last, so that a text of few tokens has some as well. How much two texts share of them is their Jaccard similarity
-(Broder: On the resemblance and containment of documents, 1997).
+A text's *n-grams* are its n-tuples of neighbouring tokens, with one boundary before the first token and one after the
+last, so that a text of few tokens has some as well. The share of n-grams that two texts have in common is their Jaccard
+similarity (Broder: On the resemblance and containment of documents, 1997).
 
-*MinHash*: number a set's members at random and note the smallest number; two sets note the same one with a probability
-that is their similarity. A **sketch** does this 128 times over the bigrams and keeps two bits of each smallest member,
-a *slot* (Li and König: b-Bit Minwise Hashing, WWW 2010). Of a short text that would be a rough guess at what can be
-known: its sketch holds the bigrams themselves, as hashes of 16 bits (15 of them at most) or 8 bits (23), ascending. The
-last byte tells which:
+*MinHash*: number a set's members at random and note the smallest number; the probability that two sets note the same
+number is their similarity. A **sketch** does this 128 times over the bigrams and keeps two bits of each smallest
+member, a *slot* (Li and König: b-Bit Minwise Hashing, WWW 2010). For a short text that would be a rough guess where an
+exact value is possible: its sketch holds the bigrams themselves, as hashes of 16 bits (15 of them at most) or 8 bits
+(23), ascending. The last byte gives the kind:
 
     bigrams   bytes 0-7      bytes 8-29            byte 30    byte 31
     > 23      slots 0-31     slots 32-119          120-123    slots 124-126, kind 0
@@ -19,21 +19,22 @@ last byte tells which:
 slots estimate a similarity of (m/128 - 1/4) / (3/4), with a standard error of .055. All kinds come to this scale:
 
 - two slotted sketches: their equal slots;
-- two exact ones: the slots that a similarity J leads one to expect, 32 + 96·J, and five more. Who asks for so many
-  slots that chance does not bring unrelated texts there asks, in effect, for one standard error of the estimate above
-  the limit that is meant; what was counted exactly needs no such distance. Sketches of 16 and of 8 bits are compared at
-  8 bits, and repeated bigrams count as often as both have them;
+- two exact ones: the slots to expect for a similarity J, 32 + 96·J, and five more. A threshold so high that chance does
+  not bring unrelated texts there lies, in effect, one standard error of the estimate above the limit that is meant; an
+  exact count needs no such distance. Sketches of 16 and of 8 bits are compared at 8 bits, and repeated bigrams count as
+  often as both have them;
 - a slotted one and one of 8 bits: four times the equal slots among the 32 that both have;
-- a slotted one and one of 16 bits: 0. They have nothing in common to compare; nor could the texts be near, of which one
+- a slotted one and one of 16 bits: 0. They have nothing in common to compare; nor could the texts be near, since one
   has at most 14 tokens and the other at least 23.
 
-**Bands** do it 24 times, in eight bands of three: texts that agree in all three of a band have its key in common
-(Leskovec, Rajaraman, Ullman: Mining of Massive Datasets, section 3.4). They take trigrams, which unrelated texts hardly
-ever share. Of a short text two edits change nearly every trigram, so there bands take bigrams; up to which length
+**Bands** do the same 24 times, in eight bands of three: texts that agree in all three of a band have its key in common
+(Leskovec, Rajaraman, Ullman: Mining of Massive Datasets, section 3.4). They use trigrams, which unrelated texts hardly
+ever share. In a short text two edits change nearly every trigram, so there bands use bigrams; up to which length
 differs from band to band, so that texts on either side of such a limit still have the other bands.
 
-All numbers are 32 or 64 bits wide and wrap around, so every machine comes to the same bytes.
-``worker.fingerprint.kernels.sketching`` makes both; here is what they are made by, and what two of them say.
+All numbers are 32 or 64 bits wide and wrap around, so every machine gets the same bytes.
+``worker.fingerprint.kernels.sketching`` makes both; this module has the numbers for making them, and the comparison of
+two.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ SLOTTED, EIGHT_BITS, SIXTEEN_BITS = 0, 1, 2
 MOST_OF_SIXTEEN_BITS: Final = 15
 MOST_OF_EIGHT_BITS: Final = 23
 SHORT_SLOTS: Final = 32
-"""Slots that the sketch of 16 to 23 bigrams has besides them, for being compared with a longer text's."""
+"""Slots that the sketch of 16 to 23 bigrams has in addition, for the comparison with a longer text's."""
 SHORT_SLOTS_BYTES: Final = SHORT_SLOTS * SLOT_BITS // 8
 
 EXACT: Final = 5
@@ -73,11 +74,11 @@ BANDS: Final = 8
 ROWS: Final = 3
 BANDS_BYTES: Final = BANDS * 4
 BIGRAMS_UP_TO: Final = (32, 38, 45, 54, 64, 76, 91, 108)
-"""Tokens up to which a band takes bigrams, then trigrams. Each is a fifth above the last: two texts of which one has at
-least three quarters of the other's tokens lie on different sides of two of them at most."""
+"""Tokens up to which a band uses bigrams, then trigrams. Each is a fifth above the last: if one text has at least three
+quarters of the other's tokens, the two lie on different sides of at most two of them."""
 
 BOUNDARY: Final = int(hash_words([""])[0])
-"""What stands before the first and behind the last token: the hash of a token without a character."""
+"""Stands before the first and after the last token: the hash of a token without a character."""
 
 Numbers: TypeAlias = npt.NDArray[np.uint32]
 Words: TypeAlias = npt.NDArray[np.uint64]
@@ -88,7 +89,7 @@ STEP: Final = 0x9E3779B97F4A7C15
 
 
 def mixed(value: int) -> int:
-    """64 bits of which each depends on all of ``value`` (finalizer of MurmurHash3, Appleby 2011; a bijection)."""
+    """64 bits, each of which depends on all of ``value`` (finalizer of MurmurHash3, Appleby 2011; a bijection)."""
     value ^= value >> 33
     value = value * 0xFF51AFD7ED558CCD & _M64
     value ^= value >> 33
@@ -107,7 +108,7 @@ BAND_MULTIPLIERS: Final = np.array(_multipliers(1 + SLOTS, BANDS * ROWS), np.uin
 
 @dataclass(frozen=True, eq=False)
 class Numbering:
-    """How a text's n-grams are numbered: what stands before its first and behind its last token, and the multipliers of
+    """How a text's n-grams are numbered: the boundary before its first and after its last token, and the multipliers of
     slots, uint32 (128,), and of bands, (24,)."""
 
     boundary: int
@@ -119,7 +120,7 @@ PUBLIC: Final = Numbering(BOUNDARY, SLOT_MULTIPLIERS, BAND_MULTIPLIERS)
 
 
 def numbering_of(key: Key | None) -> Numbering:
-    """With a key the one that only its owner knows; without a key the public one."""
+    """With a key the numbering that only its owner knows; without a key the public one."""
     if key is None:
         return PUBLIC
     size = 4 * (SLOTS + BANDS * ROWS)
@@ -145,7 +146,7 @@ def agreement(a: bytes, b: bytes) -> int:
 
 
 def similarity(agreeing: float) -> float:
-    """The Jaccard similarity that so many equal slots of 128 estimate; below zero where chance alone gives more."""
+    """The Jaccard similarity that this many equal slots of 128 estimate; below zero where chance alone gives more."""
     by_chance = 1 / (1 << SLOT_BITS)
     return (agreeing / SLOTS - by_chance) / (1 - by_chance)
 
@@ -159,8 +160,8 @@ def slots_for(least: float) -> int:
 def share_of_new(agreeing: int, tokens: int, earlier: int) -> float | None:
     """The share of a text's bigrams that an earlier one does not have, 0 to 1, from the agreement of their sketches.
 
-    Both have so many ``tokens``, and as many bigrams and one. A Jaccard similarity of J means that of a and b bigrams
-    J / (1 + J) x (a + b) are common. None where the sketches have nothing in common to compare.
+    Both texts have this many ``tokens``, and one bigram more. A Jaccard similarity of J means that of a and b bigrams J
+    / (1 + J) x (a + b) are common. None where the sketches have nothing in common to compare.
     """
     ours, theirs = tokens + 1, earlier + 1
     slotted = [count > MOST_OF_EIGHT_BITS for count in (ours, theirs)]
@@ -171,12 +172,12 @@ def share_of_new(agreeing: int, tokens: int, earlier: int) -> float | None:
 
 
 def as_words(sketches: Sequence[bytes]) -> Words:
-    """Sketches as uint64 (n, 4); of a text without one all zeros."""
+    """Sketches as uint64 (n, 4); all zeros for a text without one."""
     return _rows(sketches, SKETCH_BYTES).view(np.uint64)
 
 
 def as_keys(bands: Sequence[bytes]) -> Numbers:
-    """Keys of bands as uint32 (n, 8); of a text without them all zeros."""
+    """Keys of bands as uint32 (n, 8); all zeros for a text without them."""
     return _rows(bands, BANDS_BYTES).view(np.uint32)
 
 

@@ -1,23 +1,24 @@
 """Text → hashes of its tokens → fingerprint, in compiled steps.
 
 1. A *word* is a run of letters, digits and marks that begins with a letter or digit; an apostrophe between two of them
-   belongs to it. All else separates. A word without the scripts below is one token: ``python3``, ``don't``, ``42``.
+   belongs to it. All other characters separate. A word without the scripts below is one token: ``python3``, ``don't``,
+   ``42``.
 2. Chinese characters (U+4E00 to U+9FD5, those that the dictionary knows) are cut by jieba's dictionary, together with
    the ASCII letters and digits that touch them, for its words may mix both (4s店, and 51区 from a user dictionary).
    Rarer ideographs (〇, 㐀) are tokens by themselves. Letters beyond ASCII make a word of their own: café教程 is two.
 3. Scripts that are written without blanks (kana, Thai, Lao, Khmer, Burmese) give their overlapping pairs of written
-   characters; a single one gives itself. A *written character* is a letter with all that stands above, below or around
-   it: marks, vowels on either side, a stacked consonant. Korean words are written with blanks: rule 1.
-4. As features each number and each part of an address or of code counts only where it stands first. Such a *part* is a
-   word of ASCII letters and digits that begins with a digit, or that a sign of ``cutting.GLUE`` stands beside, without
-   a blank, with a letter, a digit or a slash behind it: all words of https://example.org/a_b. The same goes for such a
-   word between two parts, as for the name of a field: lists of addresses or telephone numbers have hundreds of these
-   and few different ones, and by their counts all lists would be one.
+   characters; a single one gives itself. A *written character* is a letter with everything that stands above, below or
+   around it: marks, vowels on either side, a stacked consonant. Korean words are written with blanks: rule 1.
+4. As a feature each number and each part of an address or of code counts only where it first occurs. Such a *part* is a
+   word of ASCII letters and digits that begins with a digit, or that has a sign of ``cutting.GLUE`` next to it, without
+   a blank, with a letter, a digit or a slash after the sign: all words of https://example.org/a_b. The same goes for
+   such a word between two parts, such as the name of a field: lists of addresses or telephone numbers have hundreds of
+   these and few different ones, and by their counts all lists would be one.
 
-*Units* are the tokens of rule 1, and of scripts without blanks (rules 2 and 3) each written character by itself. They
-need no dictionary, and nothing is left out of them: sketches are made of them, and their count says how long a page is.
+*Units* are the tokens of rule 1, and in scripts without blanks (rules 2 and 3) each written character separately. They
+need no dictionary, and nothing is left out of them: sketches are made of them, and their count is the length of a page.
 
-``tests/fingerprint/definition`` has all this in readable steps, that these ones are equal to.
+``tests/fingerprint/definition`` defines all this in readable steps, which the compiled steps must equal.
 """
 
 from __future__ import annotations
@@ -42,12 +43,12 @@ from worker.page.words.normalise import in_one_script, normalise, table, toned
 from worker.page.words.scripts import SCRIPTS, code_points, language_of, tables
 
 PAIRS: Final = 8
-"""A pair of neighbours weighs an eighth of what a word of its count does: few bits of a fingerprint rest on pairs then,
-of which an edit breaks two. In a text of n < 8 different words it weighs one part in n, as much as all its words do on
+"""A pair of neighbours weighs an eighth of a word of the same count: then few bits of a fingerprint rest on pairs, of
+which an edit breaks two. In a text of n < 8 different words it weighs one part in n, as much as all its words do on
 average: such texts are told apart by the order of their words, and by the noise words between them."""
 LARGEST_SHARE: Final = 5
-"""No feature has more than a fifth of all weight, so that pairs have a say in a text of two or three words. Lower ones
-cost recall: what is heavy is also what survives an edit."""
+"""No feature has more than a fifth of all weight, so that pairs count in a text of two or three words. Lower limits
+cost recall: a heavy word is also one that survives an edit."""
 FEATURES: Final = f"words, pairs 1/{PAIRS}, at most 1/{LARGEST_SHARE}"
 """Name of the rule of features and their weights; a part of the scheme."""
 
@@ -55,12 +56,12 @@ _LANGUAGE_CHARACTERS: Final = 4096
 _UTF8_BYTES: Final = 4
 _LEAST_BITS: Final = 17
 _LONGEST_SPELLING: Final = 20
-"""More characters than any one becomes when it is normalised: U+FDFA becomes 18."""
+"""More characters than any single one becomes when it is normalised: U+FDFA becomes 18."""
 
 
 class Read(NamedTuple):
-    """A text as the kernels see it. ``units`` are hashes of all of its tokens; ``words`` and ``pairs`` of those that
-    features are made of, noise words included."""
+    """A text in the form that kernels read. ``units`` are hashes of all of its tokens; ``words`` and ``pairs`` are
+    hashes of those that features are made of, noise words included."""
 
     spelled: npt.NDArray[np.uint32]
     units: Hashes
@@ -85,8 +86,8 @@ class Tokens(NamedTuple):
 
 
 class TextReader:
-    """Reads texts into hashes of their tokens, by a dictionary; without one every unit is a word. With a key nobody
-    knows the hashes who lacks it.
+    """Reads texts into hashes of their tokens, by a dictionary; without one every unit is a word. No one without the
+    key can compute the hashes, if there is a key.
 
     Raises:
         UsageError: numba's compilation is switched off.
@@ -133,7 +134,7 @@ class TextReader:
     def _cut(self, text: str) -> _Cut:
         spelled = _spell(text, self._fold)
         count = len(spelled)
-        # Of a script without blanks a token is two written characters, and each stands in two of them.
+        # In a script without blanks a token is two written characters, and each stands in two tokens.
         text_bytes = np.empty((2 * _UTF8_BYTES + 1) * count + 8, np.uint8)
         unit_bytes, kinds = np.empty(5 * count + 8, np.uint8), np.empty(count, np.uint8)
         starts, ends, unit_starts, unit_ends, plain_at = np.empty((5, count + 1), np.int32)
@@ -174,7 +175,7 @@ def sketch_and_bands(units: Hashes, numbering: Numbering = PUBLIC) -> tuple[byte
 
 
 class _Slices(NamedTuple):
-    """The first ``total`` tokens of a text in UTF-8, where they begin and end; ``siphash.ROOM`` is behind the last."""
+    """The first ``total`` tokens of a text in UTF-8, where they begin and end; ``siphash.ROOM`` is after the last."""
 
     text: npt.NDArray[np.uint8]
     starts: npt.NDArray[np.int32]
@@ -186,11 +187,11 @@ class _Slices(NamedTuple):
         return _Slices(self.text, self.starts, self.ends[1:], max(0, self.total - 1))
 
     def bytes_of(self, number: int) -> bytes:
-        """One of them."""
+        """The bytes of one token."""
         return self.text[self.starts[number] : self.ends[number]].tobytes()
 
     def strings(self, words: Sequence[str] = ()) -> list[str]:
-        """All of them; of units that are no slices, see ``xxh3.hash_units``, by the ``words``."""
+        """All of them; for units that are no slices, see ``xxh3.hash_units``, by the ``words``."""
         return [self._string(number, words) for number in range(self.total)]
 
     def _string(self, number: int, words: Sequence[str]) -> str:
@@ -211,7 +212,7 @@ class _Cut(NamedTuple):
 
     def said_once(self, hashes: Hashes) -> tuple[Hashes, _Slices]:
         """Hashes of the words that features are made of, and the pairs of these (rule 4), from the hashes of all words.
-        Of the words no slice is to be read after this."""
+        After this call the slices of the words must not be read."""
         words = self.words
         once = np.zeros(words.total, np.uint8)
         parts = cutting.mark(self.spelled, self.kinds, self.plain_at, words.starts, words.ends, words.total, once)
@@ -230,13 +231,13 @@ class _PublicHashing:
     """XXH3: a token has one hash, whatever it is used for."""
 
     def features(self, words: _Slices) -> Hashes:
-        """Of words, or of pairs of them."""
+        """The hashes of words, or of pairs of words."""
         hashes = np.empty(words.total, np.uint64)
         long = xxh3.hash_slices(*words, xxh3.SECRET, hashes)
         return self._with_long(hashes, words) if long else hashes
 
     def tokens(self, units: _Slices, words: _Slices, of_words: Hashes) -> Hashes:
-        """Of units, many of which are words."""
+        """The hashes of units, many of which are words."""
         if units is words:
             return of_words
         hashes = np.empty(units.total, np.uint64)
@@ -267,7 +268,7 @@ class _KeyedHashing:
         return hashes
 
     def tokens(self, units: _Slices, words: _Slices, of_words: Hashes) -> Hashes:
-        """See ``_PublicHashing``; what the words have as features says nothing here."""
+        """See ``_PublicHashing``; the words' hashes as features are of no use here."""
         hashes, too_long = np.empty(units.total, np.uint64), np.empty(units.total, np.int32)
         long = siphash.hash_units(
             *units, self._tokens, LONGEST_SIPPED, words.text, words.starts, words.ends, hashes, too_long
@@ -283,7 +284,8 @@ _BIGRAMS_UP_TO: Final = np.array(BIGRAMS_UP_TO, np.int64)
 
 
 class _Trie(NamedTuple):
-    """See ``cutting.grow``; ``bits`` is the logarithm of its size, ``scores`` are of what is no word, and by rank."""
+    """See ``cutting.grow``; ``bits`` is the logarithm of its size, ``scores`` are by rank, with 0 for a character that
+    is no word."""
 
     firsts: npt.NDArray[np.uint32]
     pairs: npt.NDArray[np.uint8]
@@ -351,14 +353,14 @@ def _spell(text: str, fold_traditional: bool) -> npt.NDArray[np.uint32]:
 
 
 class NoiseSet(NamedTuple):
-    """See ``voting.gather``: hashes of noise words, and of which languages they are."""
+    """See ``voting.gather``: hashes of noise words, and their languages."""
 
     members: Hashes
     languages: npt.NDArray[np.uint64]
 
 
 def noise_set(noise: NoiseWords, key: bytes | None = None) -> NoiseSet:
-    """For ``voting.vote``: a quarter full, so that most look-ups end at the first place; of nothing, empty."""
+    """For ``voting.vote``: a quarter full, so that most look-ups end at the first place; without hashes, empty."""
     number = {language: 1 << number for number, language in enumerate(sorted(noise.by_language))}
     of_word = dict.fromkeys(sorted(noise.always), 1 << voting.ALWAYS)
     of_word |= {word: sum(map(number.__getitem__, noise.languages[word])) for word in sorted(noise.languages)}

@@ -1,1 +1,1 @@
-"""From fingerprints to candidates: what a shard remembers, and the packed blocks from which it is rebuilt."""
+"""From fingerprints to candidates: the survivors that a shard remembers, and the packed blocks that rebuild it."""

@@ -1,13 +1,13 @@
-"""How pages lie apart that are near in text only: those of other scopes, and template texts under other titles.
+"""How pages lie apart that are near in text only: pages of other scopes, and template texts under other titles.
 
-Fingerprints, texts and bands are combined by XOR with the scope before they come to the tables. What is near in one
-scope stays as near, while copies in many scopes do not meet in one bucket, where a look-up would walk through all of
-them to find those of its own.
+Fingerprints, texts and bands are combined by XOR with the scope before they come to the tables. Pages that are near in
+one scope stay as near, while copies in many scopes do not meet in one bucket, where a look-up would walk through all of
+them to find those of its own scope.
 
 An entry that is *alone* (``ScopedNear.is_alone``) is near to pages of its own title only, and a template's text may
 stand under a million titles of one site. So such entries lie apart by scope and title, as if each title were a scope of
 its own. A page with a title is looked up twice: in its scope, and among the entries that are alone under its title. As
-few pages have any there, a filter tells for which pages the second look-up is worth its while.
+few pages have any there, a filter says for which pages the second look-up is worth its time.
 """
 
 from __future__ import annotations
@@ -29,13 +29,14 @@ Pages = TypeVar("Pages", Queries, Entries)
 
 _LEAST_WORDS: Final = 1 << 13
 _FEW: Final = 4
-"""Where one entry in so many is alone, or fewer are, a key has a word of the filter for itself, else it shares one with
-two others: of 20,000 keys that were not added one seems so then, else one of 650, by each generation."""
+"""Where at most one entry in this many is alone, a key has a word of the filter for itself; otherwise it shares one
+with two others. Each generation wrongly matches one of 20,000 keys that were not added in the first case, one of 650 in
+the second."""
 
 
 def set_apart(pages: Pages, scopes: U64 | None) -> Pages:
-    """The pages with fingerprints, texts and bands combined with ``scopes`` (n,), None for zeros; done twice, it gives
-    back what they were."""
+    """The pages with fingerprints, texts and bands combined with ``scopes`` (n,), None for zeros; done twice, it
+    restores the original."""
     if scopes is None or not scopes.any():
         return pages
     bands = pages.bands
@@ -54,9 +55,10 @@ def alone_among(entries: Entries, least_across: int) -> NDArray[np.bool_] | None
 
 
 def scopes_of(entries: Entries, alone: NDArray[np.bool_] | None) -> U64 | None:
-    """What each entry lies apart by: its scope, and its title if it is ``alone``; None for zeros.
+    """The scope that each entry lies apart by: its scope, and its title if it is ``alone``; None for zeros.
 
-    One that is alone and has no title is near to no page: it lies apart by its URL, to be in nobody's way.
+    An entry that is alone and has no title is near to no page: it lies apart by its URL, so that it is in no other
+    entry's way.
     """
     if alone is None:
         return entries.scope
@@ -66,7 +68,7 @@ def scopes_of(entries: Entries, alone: NDArray[np.bool_] | None) -> U64 | None:
 
 
 def as_kernels_take_it(values: NDArray[Any], dtype: type[Any]) -> NDArray[Any]:
-    """Contiguous and of a type; kernels are compiled for arrays that may be written to."""
+    """Contiguous and of one type; kernels are compiled for arrays that may be written to."""
     flags = values.flags
     if values.dtype == dtype and flags.c_contiguous and flags.writeable:
         return values
@@ -84,7 +86,7 @@ def _kernels() -> ModuleType:
 
 
 class TitleFilter:
-    """Which scopes and titles have an entry that is alone: all that have, and few others.
+    """The scopes and titles that have an entry that is alone: all that have one, and few others.
 
     A Bloom filter (Space/Time Trade-offs in Hash Coding with Allowable Errors, CACM 1970) whose bits of one key lie in
     one word (Putze, Sanders, Singler: Cache-, Hash- and Space-Efficient Bloom Filters, WEA 2007). It never moves: when
@@ -96,9 +98,9 @@ class TitleFilter:
         self._places = np.zeros((0, 2), np.int64)
 
     def add(self, keys: U64, end: int, entries: int) -> None:
-        """Take in entries before slot ``end``, which ascends: their scopes, each combined with the title's mask.
+        """Add entries before slot ``end``, which ascends: their scopes, each combined with the title's mask.
 
-        ``entries`` live, with those that are not alone.
+        ``entries`` live in all, including those that are not alone.
         """
         done = 0
         while done < len(keys):
@@ -132,14 +134,14 @@ class TitleFilter:
         return sum(generation.words.nbytes for generation in self._generations)
 
     def _point(self) -> None:
-        """Tell the kernel where the words are."""
+        """Tell the kernel the addresses of the words."""
         self._places = np.array(
             [(each.words.ctypes.data, len(each.words) - 1) for each in self._generations], np.int64
         ).reshape(-1, 2)
 
 
 class _Generation:
-    """The keys of entries from slot ``begin`` to ``end``; ``count`` of them live, as far as they lie evenly.
+    """The keys of entries from slot ``begin`` to ``end``; ``count`` of them live, if they lie evenly.
 
     There is room for as many as are ``wanted``, or down to half of that, so that the number of words is a power of two.
     """
@@ -153,7 +155,7 @@ class _Generation:
         self.end = begin
 
     def add(self, keys: U64, end: int) -> int:
-        """Take in as many keys as have room; says how many."""
+        """Add as many keys as there is room for; returns how many."""
         keys = keys[: self.room]
         _kernels().add(self.words, as_kernels_take_it(keys, np.uint64))
         self.room -= len(keys)

@@ -1,9 +1,9 @@
-"""Packed blocks on the ``index`` topic: what a shard is rebuilt from.
+"""Packed blocks on the ``index`` topic, from which a shard is rebuilt.
 
-A block is immutable: all unexpired survivors of its shard decided in the batches (``after``, ``to``], behind a header
+A block is immutable: all unexpired survivors of its shard decided in the batches (``after``, ``to``], after a header
 with the state as of just after batch ``to``. Blocks of several owners may overlap, repeat and miss each other; since
-verdicts are a function of the log, all that say something about a batch say the same. ``cover`` picks from any set of
-them the survivors up to one batch, and that batch.
+verdicts are a function of the log, all blocks that say something about a batch say the same. From any set of them
+``cover`` picks the survivors up to one batch, and that batch.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NO_BATCH: Final = -1
 
 @dataclass(frozen=True)
 class Header:
-    """What a block says besides its entries; see ``messages.Block`` for each field."""
+    """A block's content apart from its entries; see ``messages.Block`` for each field."""
 
     scheme: bytes
     writer: bytes
@@ -49,8 +49,8 @@ def pack(entries: Entries, header: Header) -> Block:
     """The block of these entries.
 
     Raises:
-        ValueError: entries that do not ascend or lie outside (``after``, ``to``], or clocks of other batches than
-            those of the entries: such a block would lose survivors when it is read.
+        ValueError: entries that do not ascend or lie outside (``after``, ``to``], or clocks of other batches than those
+            of the entries: such a block would lose survivors when it is read.
     """
     problem = _contradiction(entries, header.after, header.to, header.clocks)
     if problem:
@@ -79,7 +79,7 @@ def pack(entries: Entries, header: Header) -> Block:
 
 
 def pack_orders(orders: Iterable[Order]) -> bytes:
-    """As a block names survivors that were found suspect."""
+    """The form in which a block names survivors that were found suspect."""
     return b"".join(ORDER.pack(*order) for order in orders)
 
 
@@ -111,7 +111,7 @@ def unpack(block: Block) -> Entries:
 
 @dataclass(frozen=True)
 class Piece:
-    """A block of the cover, of which the entries later than batch ``after`` count that are not ``forgotten``."""
+    """A block of the cover. Its entries later than batch ``after`` count, unless they are ``forgotten``."""
 
     block: Block
     after: int
@@ -126,7 +126,7 @@ class Piece:
         return unpack(self.block)
 
     def counting(self, entries: Entries) -> Entries:
-        """Those of the block's entries that count."""
+        """The block's entries that count."""
         return without(entries.after(self.after), self.forgotten)
 
     @property
@@ -142,7 +142,7 @@ class Cover:
     ``last`` is the block that ends at that batch: its header is the shard's state there. It is None if nothing is
     known, so that the logs must be read from their beginning. Its header also says what was forgotten, which no piece
     holds. ``floor`` is the largest of all blocks: up to there everything has expired. ``damaged`` are blocks above the
-    cover: what lies between was lost, so they are left out and the logs read instead.
+    cover: the batches in between were lost, so these blocks are left out and the logs read instead.
     """
 
     pieces: tuple[Piece, ...]
@@ -152,7 +152,7 @@ class Cover:
 
     @property
     def end(self) -> int:
-        """The batch after which the log is read on."""
+        """The batch after which to read the log on."""
         return self.last.to if self.last else NO_BATCH
 
     @property
@@ -162,7 +162,7 @@ class Cover:
 
     @property
     def suspects(self) -> list[Order]:
-        """The survivors that were found suspect, as far as the blocks of the cover tell, and have not expired."""
+        """The survivors that were found suspect, by the blocks of the cover, and have not expired."""
         return [order for piece in self.pieces for order in suspects_of(piece.block) if order[0] > self.floor]
 
     def entries(self) -> Entries:
@@ -178,13 +178,14 @@ def cover(blocks: Iterable[Block]) -> Cover:
        and count its entries later than that batch. Repeat this until there is no such block.
     3. Blocks that still end above the batch reached are damaged.
 
-    The block that says the largest floor ends above it, and only blocks at or below a floor are ever removed. So some
-    block reaches past the floor, unless it was lost. If it was, the state at the floor is unknown, and the cover ends
-    at the last block at or below it: reading the log from there yields the same survivors, if the log reaches so far.
+    The block with the largest floor ends above that floor, and only blocks at or below a floor are ever removed. So
+    some block reaches past the floor, unless it was lost. If it was, the state at the floor is unknown, and the cover
+    ends at the last block at or below it: reading the log from there yields the same survivors, if the log reaches so
+    far.
 
     Raises:
-        Refused: blocks of several shards, or blocks that end at the same batch with different state: verdicts are not
-            the same everywhere any more.
+        Refused: blocks of several shards, or blocks that end at the same batch with different state: verdicts are no
+            longer the same everywhere.
     """
     ascending = sorted(blocks, key=lambda block: block.after)
     _refuse_contradictions(ascending)
@@ -212,20 +213,20 @@ def cover(blocks: Iterable[Block]) -> Cover:
 def tombstones(last_batches: Mapping[bytes, int], acknowledged_floor: int) -> list[bytes]:
     """The keys of blocks that end at or below a floor which is itself on the topic, the oldest first.
 
-    ``last_batches`` maps the key of each block on the topic to its ``to``. A floor that only a worker's memory knows
-    must not be given: a crash would leave the cover without a start.
+    ``last_batches`` maps the key of each block on the topic to its ``to``. Do not pass a floor that only a worker's
+    memory knows: a crash would leave the cover without a start.
     """
     expired = [(to, key) for key, to in last_batches.items() if to <= acknowledged_floor]
     return [key for _, key in sorted(expired)]
 
 
 def _reach(block: Block) -> tuple[int, int, int, bytes, bytes]:
-    """How far a block goes; ties are broken by all that differs, so that every worker takes the same blocks."""
+    """How far a block goes; all fields that differ break ties, so that every worker takes the same blocks."""
     return block.to, -block.after, block.floor, block.writer, block.batch
 
 
 def _contradiction(entries: Entries, after: int, to: int, clocks: Sequence[tuple[int, int]]) -> str | None:
-    """What is wrong with a block's entries, or None."""
+    """The contradiction in a block's entries, or None."""
     if not entries.ascending:
         return "the entries do not ascend"
     if len(entries) and not after < entries.first_order[0] <= entries.last_order[0] <= to:

@@ -1,13 +1,13 @@
-"""Entries by slot, column by column, in chunks: growing copies nothing, and nothing that is handed out changes.
+"""Entries by slot, column by column, in chunks: growing copies nothing, and arrays handed out do not change.
 
-Slots count up for ever, from the first entry that was ever stored. A chunk that is full is sealed: its values are kept
-as differences from their smallest, in as few bytes as these need (frame of reference; Goldstein, Ramakrishnan, Shaft:
-Compressing Relations and Indexes, ICDE 1998). Pages come in the order of the log, so most columns but the hashes take
-one or two bytes an entry, and those that are all alike none.
+Slots count up for ever, from the first entry that was ever stored. A full chunk is sealed: its values are kept as
+differences from their smallest, in as few bytes as these need (frame of reference; Goldstein, Ramakrishnan, Shaft:
+Compressing Relations and Indexes, ICDE 1998). Pages come in the order of the log, so most columns except the hashes
+take one or two bytes an entry, and columns of equal values take none.
 
-What a look-up reads of nearly each candidate stands side by side, in the entry's *head*: fingerprint and hash of the
-text, the sketch where entries have any, and site, title and its words where an entry of the chunk has one of these. A
-head has 16, 32, 48 or 64 bytes, so it costs one cache line, or two, and stands in huge pages.
+The values that a look-up reads of nearly each candidate stand side by side, in the entry's *head*: fingerprint and hash
+of the text, the sketch where entries have any, and site, title and its words where an entry of the chunk has one of
+these. A head has 16, 32, 48 or 64 bytes, so it costs one cache line, or two, and stands in huge pages.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from worker.index.system_memory import Shares
 _RING: Final = 1 << 15
 """Chunks that may be alive at once; with 2^16 entries each, 2^31 entries."""
 _CHUNKS_A_STEP: Final = 8
-"""Giving back the memory of so many takes a millisecond."""
+"""Freeing the memory of this many takes a millisecond."""
 PLACES: Final = {
     "fingerprint": 0,
     "text_hash": 1,
@@ -55,17 +55,17 @@ PLACES: Final = {
 }
 """The column of each name in ``words``; number 3 is the sketch."""
 LEFT_OUT: Final = ("scope", "site", "title", "title_words", "doubt")
-"""Columns that take nothing where no entry of a chunk has any."""
+"""Columns that take nothing where no entry of a chunk has a value."""
 _NARROWED: Final = ("tokens", "batch", "place", "bare", "fetched", "scope", "doubt")
 _DTYPES: Final = COLUMNS | {name: OPTIONAL[name] for name in LEFT_OUT}
 _IN_HEADS: Final = ("fingerprint", "text_hash")
 _OF_TITLES: Final = ("site", "title", "title_words")
-"""What all heads have, and what those of pages with site or title have besides."""
+"""The fields of all heads, and the additional fields of pages with site or title."""
 
 
 class _Chunk:
-    """Consecutive entries: arrays by the column's number, some of them parts of heads, and what is added to each
-    value."""
+    """Consecutive entries: arrays by the column's number, some of them parts of heads, and the number that is added to
+    each value."""
 
     def __init__(self, rows: int, sketched: bool, titled: bool, shares: Shares) -> None:
         self.arrays: dict[int, NDArray[Any]] = {
@@ -75,12 +75,12 @@ class _Chunk:
         }
         self.bases = [0] * COLUMN_COUNT
         self.rows: Final = rows
-        """Entries for which there is place."""
+        """Entries that there is room for."""
         self._shares: Final = shares
         self._have_heads(sketched, titled)
 
     def have(self, name: str) -> None:
-        """Make place for a column of ``LEFT_OUT`` that is not there, zeros so far."""
+        """Make room for a column of ``LEFT_OUT`` that is not there, zeros so far."""
         if name not in _OF_TITLES:
             self.arrays[PLACES[name]] = np.zeros(self.rows, OPTIONAL[name])
             return
@@ -118,7 +118,7 @@ class _Chunk:
                 self._narrow(name)
 
     def overwrite(self, name: str, values: NDArray[Any], *, sealed: bool) -> None:
-        """Have these values in a column; in the fewest bytes if the chunk is ``sealed``."""
+        """Put these values into a column; in the fewest bytes if the chunk is ``sealed``."""
         self.arrays[PLACES[name]], self.bases[PLACES[name]] = values, 0
         if sealed:
             self._narrow(name)
@@ -144,8 +144,8 @@ class _Chunk:
 class Columns:
     """The columns of all entries from slot ``first`` up to slot ``end``.
 
-    ``words`` is what kernels read: int64 (chunk modulo the ring, column, 4), each column's address, base and width, and
-    the bytes from one value to the next.
+    Kernels read ``words``: int64 (chunk modulo the ring, column, 4), each column's address, base and width, and the
+    bytes from one value to the next.
     """
 
     def __init__(self, chunk_bits: int, first_slot: int, sketched: bool) -> None:
@@ -164,7 +164,7 @@ class Columns:
 
     @property
     def limit(self) -> int:
-        """Live entries for which there is place at most."""
+        """The most live entries that there is room for."""
         return (self.ring - 2) << self.chunk_bits
 
     def __len__(self) -> int:
@@ -207,7 +207,7 @@ class Columns:
             done += count
 
     def overwrite(self, name: str, slots: NDArray[np.int64], value: int) -> None:
-        """Give a column of ``LEFT_OUT`` another value at some slots; what was handed out keeps what it had."""
+        """Give a column of ``LEFT_OUT`` another value at some slots; arrays that were handed out keep their values."""
         self.present.add(name)
         rows = 1 << self.chunk_bits
         for number in np.unique(slots >> self.chunk_bits).tolist():
@@ -218,7 +218,7 @@ class Columns:
             self._point_at(number)
 
     def drop(self, first: int) -> None:
-        """Forget the slots below ``first``; memory is given back by whole chunks."""
+        """Forget the slots below ``first``; frees whole chunks of memory."""
         self.first = first
         while self._first_batches and (self._oldest + 1) << self.chunk_bits <= first:
             del self._chunks[self._oldest]
@@ -228,7 +228,7 @@ class Columns:
             self._oldest = self.end >> self.chunk_bits
 
     def dismantle(self) -> Iterator[None]:
-        """Give back all memory, some of it in each step; nothing may be asked any more."""
+        """Free all memory, some of it in each step; after this, no queries are allowed."""
         for number in list(self._chunks):
             del self._chunks[number]
             if number % _CHUNKS_A_STEP == 0:
@@ -246,7 +246,7 @@ class Columns:
         return begin + int(np.searchsorted(batches, batch, side="right"))
 
     def between(self, name: str, begin: int, end: int) -> NDArray[Any]:
-        """The values of a column from slot ``begin`` up to ``end``; a view of what never changes, or a copy."""
+        """The values of a column from slot ``begin`` up to ``end``; a view of memory that never changes, or a copy."""
         parts = [chunk.values(name, rows) for chunk, rows in self._parts(begin, end)]
         return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, _DTYPES[name]), *parts])
 

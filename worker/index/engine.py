@@ -1,4 +1,5 @@
-"""What a shard asks of the tables that find candidates, and what these are told. ``tables`` has the compiled ones."""
+"""What a shard asks of the tables that find candidates, and the arguments that they get. ``tables`` has the compiled
+tables."""
 
 from __future__ import annotations
 
@@ -27,9 +28,9 @@ class SketchRule:
     """Pages with a band in common are near if their sketches agree well enough and their lengths are alike.
 
     ``threshold`` is the least agreement (``worker.fingerprint.sketch``) of 128; ``ratio`` (a, b): the smaller token
-    count is at least a / b of the larger. Where that count is below ``short``, these are ``short_threshold`` and
-    ``short_ratio``. Pages with close fingerprints, too, are near only if their sketches agree in
-    ``hamming_threshold``, unless one has none or their texts are equal.
+    count is at least a / b of the larger. Where that count is below ``short``, ``short_threshold`` and ``short_ratio``
+    hold instead. Pages with close fingerprints, too, are near only if their sketches agree in ``hamming_threshold``,
+    unless one has no sketch or their texts are equal.
     """
 
     threshold: int = 84
@@ -54,7 +55,7 @@ class Rules:
 
     @classmethod
     def of(cls, near: ScopedNear) -> Rules:
-        """What ``near`` calls near."""
+        """The rules of ``near``."""
         rule = near.near
         sketch = None
         if isinstance(rule, AccurateNear):
@@ -71,13 +72,13 @@ class Rules:
 
 @dataclass(frozen=True)
 class TableSizes:
-    """Sizes at which the index changes its shape. Tests make them small, so that every path is taken.
+    """Sizes at which the index changes its shape. Tests make them small, so that they take every path.
 
-    ``split_from``: a bucket of so many entries is split, or of eight times the usual if that is more; fewer cost memory
-    and slow the look-ups. ``copy_from``: from so many entries a bucket of a band keeps copies of their sketches.
-    ``entries_a_row``: more rows are made above it; a row costs as much as two entries. ``swept_rows``: rows from which
-    expired entries are removed in one step. ``cleaned``: bytes of regions that are cleaned for a new entry and table,
-    at most; each leaves dead slabs of half of that behind. ``first_slot``: the number of the first entry.
+    ``split_from``: a bucket of this many entries is split, or of eight times the usual number if that is more; fewer
+    cost memory and slow the look-ups. ``copy_from``: with this many entries a bucket of a band keeps copies of their
+    sketches. ``entries_a_row``: above it, more rows are made; a row costs as much as two entries. ``swept_rows``: rows
+    from which one step removes expired entries. ``cleaned``: bytes of regions that are cleaned for a new entry and
+    table, at most; each leaves dead slabs of half of that behind. ``first_slot``: the number of the first entry.
     """
 
     chunk_bits: int = 16
@@ -93,10 +94,10 @@ class TableSizes:
 
 
 class Asked(NamedTuple):
-    """Queries as kernels take them, all of n rows: ``values`` (fingerprints), ``texts`` and ``scopes`` uint64.
+    """Queries in the form that kernels take, all of n rows: ``values`` (fingerprints), ``texts`` and ``scopes`` uint64.
 
     ``bare`` bool; ``pages`` uint32 (n, 6): tokens, site, title, doubt, title words; ``bands`` uint32 (n, 8) and
-    ``sketches`` uint64 (n, 4), zeros for a page without, both without rows where the rules have no sketches.
+    ``sketches`` uint64 (n, 4), zeros for a page without them, both without rows where the rules have no sketches.
     ``values``, ``texts`` and ``bands`` lie apart by the ``scopes``, which may stand for a title, too
     (``worker.index.apart``).
     """
@@ -110,7 +111,7 @@ class Asked(NamedTuple):
     sketches: U64
 
     def among(self, rows: I64) -> Asked:
-        """These queries only."""
+        """Only these queries."""
         return Asked(
             values=self.values[rows],
             bare=self.bare[rows],
@@ -122,7 +123,7 @@ class Asked(NamedTuple):
         )
 
     def apart(self, masks: U64) -> Asked:
-        """The same queries where what lies apart by ``masks`` (n,), too, is looked up."""
+        """The same queries, to be looked up among entries that also lie apart by ``masks`` (n,)."""
         bands = self.bands
         if len(bands):
             bands = np.where(bands.any(axis=1, keepdims=True), bands ^ masks.astype(np.uint32)[:, None], bands)
@@ -132,10 +133,10 @@ class Asked(NamedTuple):
 
 
 class Tables(Protocol):
-    """From fingerprints, texts and bands to slots. Slots are given and returned counted from the first live one.
+    """From fingerprints, texts and bands to slots. Slots in arguments and results count from the first live one.
 
-    An entry is found by its fingerprint, or by its text if it has none; and by its bands, if it has any. Only entries
-    that are comparable with the query are (``ScopedNear``), and stand apart by what it stands apart by.
+    An entry is found by its fingerprint, or by its text if it has none; and by its bands, if it has any. A query finds
+    only entries that are comparable with it (``ScopedNear``), and lie apart by the same scope.
     """
 
     @property
@@ -147,17 +148,17 @@ class Tables(Protocol):
         """Entries that were compared so far."""
 
     def add(self, count: int, bands: Sequence[U32] | None, coming: int = 0) -> None:
-        """Take in the last ``count`` entries of the columns, at most 2^22.
+        """Add the last ``count`` entries of the columns, at most 2^22.
 
-        ``bands`` are theirs in parts of any length, uint32 (m, 8) each, zeros for one without. About so many more are
-        ``coming``, for which place may be made at once.
+        ``bands`` are theirs in parts of any length, uint32 (m, 8) each, zeros for an entry without bands. About as many
+        more as ``coming`` says will follow, and the tables may make room for them at once.
         """
 
     def forget(self) -> None:
-        """The columns have dropped their first entries: never to be found again, removed bit by bit."""
+        """The columns have dropped their first entries: these are never found again, and are removed bit by bit."""
 
     def tidy(self) -> bool:
-        """One bounded step of removing and of giving back memory; false if there is nothing to do."""
+        """One bounded step of removing and of freeing memory; false if there is nothing to do."""
 
     def earliest(self, asked: Asked, lower: int, best: I64) -> None:
         """Lower ``best`` (n,) to the earliest entry at or after ``lower`` that is near by its fingerprint."""
@@ -177,12 +178,13 @@ class Tables(Protocol):
         -1 for none. Only where URLs have a table."""
 
     def describe(self, asked: Asked, best: I64) -> tuple[I64, NDArray[np.bool_]]:
-        """What was found: int64 (5, n) batches, places, distances, slots and agreements of the sketches, -1 for none;
-        bool (3, n) whether the texts are equal, whether only the sketches are near, and whether the pages are equal and
-        have no token. Slots are numbered as the columns number them."""
+        """Describes the entries found: int64 (5, n) batches, places, distances, slots and agreements of the sketches,
+        -1 for none; bool (3, n) whether the texts are equal, whether only the sketches are near, and whether the pages
+        are equal and have no token. Slots are numbered as the columns number them."""
 
     def bands(self, begin: int, end: int) -> U32:
-        """The bands of these entries, numbered as the columns number them: uint32 (n, 8), 0 for those without."""
+        """The bands of these entries, numbered as the columns number them: uint32 (n, 8), 0 for entries without
+        bands."""
 
     @property
     def largest_bucket(self) -> int:
@@ -194,7 +196,7 @@ class Tables(Protocol):
 
 
 class Engine(Protocol):
-    """Makes the tables of one shard; with ``by_url`` one of URLs among them."""
+    """Makes the tables of one shard; with ``by_url`` a table of URLs among them."""
 
     def __call__(
         self, columns: Columns, arrangements: Sequence[Arrangement], rules: Rules, sizes: TableSizes, by_url: bool, /

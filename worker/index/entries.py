@@ -1,4 +1,4 @@
-"""Survivors column by column: what a shard holds and what a block on the ``index`` topic carries."""
+"""Survivors column by column: the content of a shard and of a block on the ``index`` topic."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COLUMNS: Final[dict[str, np.dtype[Any]]] = {
     "url_hash": np.dtype("<u8"),
     "fetched": np.dtype("<i8"),
 }
-"""Name and type of each column but the URLs; the widths are those of ``messages.COLUMN_WIDTHS``."""
+"""Name and type of each column except the URLs; the widths are those of ``messages.COLUMN_WIDTHS``."""
 
 OPTIONAL: Final[dict[str, np.dtype[Any]]] = {
     "scope": np.dtype("<u8"),
@@ -34,7 +34,7 @@ OPTIONAL: Final[dict[str, np.dtype[Any]]] = {
     "title_words": np.dtype("<u8"),
     "doubt": np.dtype("u1"),
 }
-"""The columns that may be left out, then all entries have zeros there; ``messages.OPTIONAL_WIDTHS``."""
+"""The columns that may be left out if all entries have zeros there; ``messages.OPTIONAL_WIDTHS``."""
 
 _WITHOUT_URLS: Final = sum(dtype.itemsize for dtype in COLUMNS.values())
 
@@ -71,8 +71,8 @@ class Entries:
     since 1970 UTC; ``urls`` may be compressed until they are read. Columns may be views: do not write to them.
 
     ``scope`` uint64, ``bands`` uint32 (n, 8), ``sketch`` uint64 (n, 4), ``site`` and ``title`` uint32, ``title_words``
-    uint64 and ``doubt`` uint8 are None where no entry has any; an entry without has zeros. An entry may be ``bare`` and
-    have a sketch.
+    uint64 and ``doubt`` uint8 are None where no entry has a value; otherwise an entry without a value has zeros. An
+    entry may be ``bare`` and have a sketch.
     """
 
     batch: NDArray[np.int64]
@@ -163,7 +163,7 @@ class Entries:
         return Entries(**{name: column[rows] for name, column in columns.items()}, urls=self.urls[rows])
 
     def among(self, chosen: NDArray[np.bool_]) -> Entries:
-        """The chosen ones; compressed URLs stay compressed in groups of which all are chosen."""
+        """The chosen entries; compressed URLs stay compressed in groups of which all are chosen."""
         if chosen.all():
             return self
         kept = {name: column for name in OPTIONAL if (column := self.optional(name)) is not None}
@@ -196,11 +196,11 @@ class Entries:
         return np.zeros(len(self), OPTIONAL[name]) if column is None else column
 
     def after(self, batch: int) -> Entries:
-        """Those decided in batches later than ``batch``; needs entries that ascend."""
+        """The entries decided in batches later than ``batch``; needs entries that ascend."""
         return self[int(np.searchsorted(self.batch, batch, side="right")) :]
 
     def up_to(self, batch: int) -> Entries:
-        """Those decided in ``batch`` or earlier; needs entries that ascend."""
+        """The entries decided in ``batch`` or earlier; needs entries that ascend."""
         return self[: int(np.searchsorted(self.batch, batch, side="right"))]
 
     @property

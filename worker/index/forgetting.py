@@ -1,8 +1,8 @@
-"""Which survivors a record of the log lets be forgotten, and for how long that has to be known.
+"""Which survivors a record of the log makes forgotten, and for how long that record has to be known.
 
-Blocks are immutable, so what they hold of forgotten survivors comes back with each restore. Each later block therefore
-names what was forgotten, until all that it applies to has expired. Workers of several programs must come to the same,
-so nothing here goes by how some version of Python takes URLs apart.
+Blocks are immutable, so forgotten survivors in them come back with each restore. Each later block therefore names what
+was forgotten, until all entries that it applies to have expired. Workers of several program versions must come to the
+same result, so nothing here depends on how some version of Python parses URLs.
 """
 
 from __future__ import annotations
@@ -22,19 +22,18 @@ from worker.index.urls import Group, groups_of
 from worker.sites import OF_AN_ID, site_of
 
 MOST_BYTES: Final = 1 << 14
-"""Of what is to be known, since each block names it: about 250 hosts. With more, a block might be larger than the
-broker takes."""
+"""Bytes of conditions to be known, since each block names them: about 250 hosts. With more, a block might be larger
+than the broker accepts."""
 
 
 _THREADS: Final = 4
 _MANY: Final = 256
-"""Groups of URLs for which threads are worth their while: most of the time goes into inflating, which they do at once.
-"""
+"""Groups of URLs with which threads are worth their time: most of the time goes into inflating, which they do at once."""
 
 
 class Pages(Protocol):
-    """What conditions are about, of n pages: ``fetched`` int64, ``scope`` uint64 and ``site`` uint32, both None for
-    zeros, and the ``urls``."""
+    """The fields of n pages that conditions read: ``fetched`` int64, ``scope`` uint64 and ``site`` uint32, both None
+    for zeros, and the ``urls``."""
 
     @property
     def fetched(self) -> NDArray[np.int64]: ...
@@ -47,7 +46,7 @@ class Pages(Protocol):
 
 
 def host_in(url: str) -> str:
-    """The host of a canonical URL, in lower case, without port and a dot behind it; empty where there is none."""
+    """The host of a canonical URL, in lower case, without port and trailing dot; empty where there is none."""
     if url.startswith(OF_AN_ID):
         return ""
     host = url.partition("://")[2]
@@ -75,7 +74,7 @@ def _is_of(of_site: bool, wanted: str, origin: str) -> bool:
 def met(condition: ForgetCondition, pages: Pages, end: int) -> NDArray[np.bool_]:
     """Which of the first ``end`` pages meet the condition: bool (end,).
 
-    A group of URLs that cannot be read meets nothing: where one of its URLs is found, the worker ends.
+    A group of URLs that cannot be read meets no condition: where one of its URLs is found, the worker ends.
     """
     if condition.kind == "before":
         return pages.fetched[:end] < condition.number
@@ -98,7 +97,7 @@ def met(condition: ForgetCondition, pages: Pages, end: int) -> NDArray[np.bool_]
 
 
 def without(entries: Entries, forgotten: Sequence[Forgotten]) -> Entries:
-    """The entries that are not forgotten: those of the batches before each record that meet its condition are."""
+    """The entries that are not forgotten. Forgotten are entries of batches before a record that meet its condition."""
     if not forgotten or not len(entries):
         return entries
     kept = np.ones(len(entries), np.bool_)
@@ -109,11 +108,12 @@ def without(entries: Entries, forgotten: Sequence[Forgotten]) -> Entries:
 
 
 def in_force(forgotten: Iterable[Forgotten], watermark: int, ttl: int | None) -> tuple[Forgotten, ...]:
-    """What still has to be known at a watermark: not that to which only expired survivors meet."""
+    """The conditions that still have to be known at a watermark: without those that only expired survivors meet."""
     return tuple(each for each in forgotten if ttl is None or each.clock >= watermark - ttl)
 
 
 def one_more(known: Sequence[Forgotten], new: Forgotten) -> tuple[Forgotten, ...] | None:
-    """What is to be known from a record on; the same condition counts once. None where that would be too much."""
+    """The conditions to be known from a record on; the same condition counts once. None where they would be too
+    many."""
     found = (*(each for each in known if each.condition != new.condition), new)
     return found if sum(each.condition.nbytes for each in found) <= MOST_BYTES else None

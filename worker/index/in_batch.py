@@ -28,7 +28,7 @@ def _kernels() -> ModuleType:
 def void_claims(
     partition: NDArray[np.int64], offset: NDArray[np.int64], claimed_up_to: Mapping[int, int]
 ) -> NDArray[np.bool_]:
-    """Which claims, one after the other, are not the first of their page; bool (n,) from two columns int64 (n,).
+    """Which claims are not the first of their page, in their order; bool (n,) from two columns int64 (n,).
 
     ``claimed_up_to`` holds the highest offset of each partition, from 0 up, that was claimed before.
     """
@@ -43,10 +43,10 @@ def void_claims(
 
 @dataclass(frozen=True, eq=False)
 class Flagged:
-    """Pages of a batch that are judged otherwise than most.
+    """Pages of a batch that are judged in a special way.
 
-    Columns (n,): one that is not ``stored`` (bool) is no survivor; a ``pardoned`` one (bool) is compared only with
-    those of its own number in ``urls`` (int64).
+    Columns (n,): a page that is not ``stored`` (bool) is no survivor; a ``pardoned`` page (bool) is compared only with
+    pages of its own number in ``urls`` (int64).
     """
 
     stored: NDArray[np.bool_]
@@ -57,7 +57,7 @@ class Flagged:
 def earliest_in_batch(
     pages: Queries, asked: NDArray[np.bool_], near: ScopedNear, flagged: Flagged | None = None
 ) -> NDArray[np.int64]:
-    """For each page that is ``asked``, the place of the earliest survivor before it that it is near to; else -1.
+    """For each page that is ``asked``, the place of the earliest survivor before it that it is near to; otherwise -1.
 
     int64 (n,). Survivors are the pages that are asked, stored, and near to no survivor before them.
     """

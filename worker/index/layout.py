@@ -19,8 +19,8 @@ L16x4    16      28        four blocks in a    three spoiled blocks leave one of
 =======  ======  ========  ==================  ====================================================================
 
 Tried and not kept: the pigeonring (Qin and Xiao, PVLDB 12(1), 2018). Whichever three bits differ, some block is equal
-and the block after it differs in at most one bit. Where rows are chosen by bits of that second block, too, a query
-reads half as much at fifty million entries, but from five times as many places, which took as long.
+and the block after it differs in at most one bit. If bits of that second block also choose the row, a query reads half
+as much at fifty million entries, but from five times as many places, which took as long.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAX_K = 3
-"""The layouts are exact up to this distance; a larger one would miss pairs without a sign."""
+"""The layouts are exact up to this distance; a larger one would miss pairs without any sign."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Arrangement:
 
     @property
     def rotation(self) -> int:
-        """By how many bits to the right the value is rotated, where that is all; else -1."""
+        """By how many bits to the right the value is rotated, if the arrangement is only a rotation; otherwise -1."""
         count = len(self.blocks)
         turned = tuple((self.blocks[0] + place) % count for place in range(count))
         return self.blocks[0] * (64 // count) if self.blocks == turned else -1

@@ -1,4 +1,4 @@
-"""What an index is asked, and what it finds, as columns."""
+"""The queries to an index, and its results, as columns."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Queries:
     """Pages to look up, as columns (n,): ``fingerprint`` uint64, ``bare`` bool (has none), ``text_hash`` uint64.
 
     ``tokens`` uint32, needed where a ratio is part of the rule, and where a text is doubted; ``bands`` uint32 (n, 8)
-    and ``sketch`` uint64 (n, 4), needed where sketches are, zeros for a page without; ``scope`` uint64, ``site`` and
-    ``title`` uint32, ``title_words`` uint64 and ``doubt`` uint8, None where all are 0.
+    and ``sketch`` uint64 (n, 4), needed where the rules have sketches, zeros for a page without; ``scope`` uint64,
+    ``site`` and ``title`` uint32, ``title_words`` uint64 and ``doubt`` uint8, None where all are 0.
     """
 
     fingerprint: NDArray[np.uint64]
@@ -40,7 +40,7 @@ class Queries:
 
     @classmethod
     def of(cls, records: Sequence[ScopedRecord]) -> Queries:
-        """From pages as ``near`` reads them."""
+        """From pages in the form that ``near`` reads."""
         count = len(records)
         return cls(
             fingerprint=np.fromiter((record.fingerprint or 0 for record in records), np.uint64, count),
@@ -72,7 +72,7 @@ class Queries:
         return numbers
 
     def among(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Queries:
-        """These pages only."""
+        """Only these pages."""
         return Queries(
             fingerprint=self.fingerprint[rows],
             bare=self.bare[rows],
@@ -95,7 +95,7 @@ class Found:
     ``batches`` and ``places`` are its order and ``slots`` its number, -1 for none. ``distances`` are in bits, -1 for
     none and for pages without fingerprint; ``agreements`` are of the sketches' 128 slots, -1 where a page has none.
     ``exact`` (bool): the texts are equal, not only near. ``by_sketch`` (bool): near by the sketch only. ``by_bytes``
-    (bool): equal, and without any token. The methods give one query's, for those that ``hits`` names.
+    (bool): equal, and without any token. The methods return the values of one query, of those that ``hits`` names.
     """
 
     batches: NDArray[np.int64]
@@ -120,12 +120,12 @@ class Found:
         return int(self.batches[query]), int(self.places[query])
 
     def put(self, query: int, other: Found) -> None:
-        """Take what another one has found for its only query for what was found for this one."""
+        """Replace the result for this query by the result that another search has for its only query."""
         for column in fields(self):
             getattr(self, column.name)[query] = getattr(other, column.name)[0]
 
     def slot(self, query: int) -> int:
-        """What ``Shard.url`` takes."""
+        """The slot for ``Shard.url``."""
         return int(self.slots[query])
 
     def distance_of(self, query: int) -> int | None:
@@ -139,12 +139,12 @@ class Found:
         return None if agreement < 0 else agreement
 
     def reason(self, query: int) -> str:
-        """Which rule holds: equal texts before fingerprints before sketches."""
+        """The rule that holds: equal texts before fingerprints before sketches."""
         return NEAR_REASONS[self.reasons[query]]
 
     @property
     def reasons(self) -> NDArray[np.uint8]:
-        """Of all queries, as places in ``NEAR_REASONS``; of those without a hit anything."""
+        """Of all queries, as places in ``NEAR_REASONS``; for queries without a hit any value."""
         near = np.where(self.by_sketch, _PLACE_OF[SKETCH], _PLACE_OF[HAMMING])
         exact = np.where(self.by_bytes, _PLACE_OF[EXACT_BYTES], _PLACE_OF[EXACT_TEXT])
         return np.where(self.exact, exact, near).astype(np.uint8)

@@ -1,12 +1,12 @@
-"""The part of the survivors that one shard holds in memory, and the earliest of them that is near to a page.
+"""The survivors that one shard holds in memory, and the earliest of them that is near to a page.
 
 Entries are rows of columns, numbered by *slots* that ascend with their order in the log. Tables lead from a key to
 slots (``layout`` says why every near pair meets in one); a candidate is checked against the whole fingerprint. Since
-slots ascend in every bucket, expiry leaves a prefix of each behind and the first match of a bucket is its earliest.
+slots ascend in every bucket, expired entries are a prefix of each, and the first match of a bucket is its earliest.
 
-**Threads.** A shard belongs to one thread at a time: whoever shares one holds a lock of his own around each call. No
-call waits for anything, and each is bounded, so a reader waits milliseconds behind a writer. Kernels release the GIL,
-hence shards of several threads run side by side. After a fork, each process has a shard of its own.
+**Threads.** A shard belongs to one thread at a time: callers that share one hold a lock of their own around each call.
+No call waits for anything, and each is bounded, so a reader waits milliseconds behind a writer. Kernels release the
+GIL, hence shards of several threads run side by side. After a fork, each process has a shard of its own.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from worker.index.urls import FoundUrls, UrlRun, UrlStore
 
 @cache
 def compiled_tables() -> Engine:
-    """The compiled tables. Takes seconds where nothing is cached yet, with all that a worker runs beside them.
+    """The compiled tables. Takes seconds where nothing is cached yet, with all other kernels that a worker runs.
 
     Raises:
         UsageError: numba cannot run here.
@@ -45,29 +45,29 @@ def compiled_tables() -> Engine:
     from worker.compiling import load_entries, must_compile
 
     must_compile()
-    for name in ("in_batch", "titles"):  # else the first batch of pages would wait for them
+    for name in ("in_batch", "titles"):  # otherwise the first batch of pages would wait for them
         importlib.import_module(f"worker.index.kernels.{name}")
     from worker.index.tables import CompiledTables
 
     load_entries("worker.index")
 
-    # What numba is made of, hundreds of thousands of objects, lives as long as the process: the garbage collector,
-    # which would walk through it every second and stop the worker for a tenth of one, need not look at it again.
+    # The objects of numba, hundreds of thousands, live as long as the process: the garbage collector, which would walk
+    # through them every second and stop the worker for a tenth of one, need not look at them again.
     gc.freeze()
     return CompiledTables
 
 
 _AT_ONCE: Final = 1 << 22
-"""Entries that tables take up together: more take 8 bytes each meanwhile, fewer have each bucket grow more often."""
+"""Entries that tables add together: more take 8 bytes each during that time, fewer make each bucket grow more often."""
 _REMOVED: Final = 255
 """Stands in place of an entry's scope, in one byte: no name of a scope has it for its bits, and no title's mask either,
 so no page that is looked up ever meets it."""
 _NO_BANDS: Final = np.zeros((1 << 13, BANDS), np.uint32)
-"""What stands for the bands of a block without sketches; all such blocks share it."""
+"""Stands for the bands of a block without sketches; all such blocks share it."""
 
 
 class _Pages(NamedTuple):
-    """What ``met`` asks of entries."""
+    """The fields of entries that ``met`` reads."""
 
     fetched: NDArray[np.int64]
     scope: NDArray[np.uint64]
@@ -78,10 +78,10 @@ class _Pages(NamedTuple):
 class Shard:
     """Survivors of one shard, in the order of the log.
 
-    ``k`` is the largest Hamming distance at which fingerprints are near (0 to 3), ``ratio`` (a, b) the least ratio
-    a / b of token counts. With a ``sketch`` rule entries have bands and sketches, and are near by it, too.
-    ``least_across`` is that of ``ScopedNear``. With ``by_url`` there is a table of URLs, for ``latest_of``: ten bytes
-    an entry. ``engine`` makes the tables, None: the compiled ones.
+    ``k`` is the largest Hamming distance at which fingerprints are near (0 to 3), ``ratio`` (a, b) the least ratio a /
+    b of token counts. With a ``sketch`` rule entries have bands and sketches, and are near by it, too. ``least_across``
+    is that of ``ScopedNear``. With ``by_url`` there is a table of URLs, for ``latest_of``: ten bytes an entry.
+    ``engine`` makes the tables, None: the compiled ones.
 
     Raises:
         ValueError: a ``k`` for which the layouts would miss pairs, or a ratio above 1.
@@ -131,7 +131,7 @@ class Shard:
         sizes: TableSizes | None = None,
         by_url: bool = False,
     ) -> Shard:
-        """An empty shard that finds what ``near`` calls near."""
+        """An empty shard with the rules of ``near``."""
         rules = Rules.of(near)
         return cls(
             k=rules.k,
@@ -145,12 +145,12 @@ class Shard:
         )
 
     def __len__(self) -> int:
-        """Entries that take memory: those that were removed do, too, until they expire."""
+        """Entries that take memory, including removed entries until they expire."""
         return len(self._columns)
 
     def earliest_near(self, queries: Queries, expired_up_to: int = -1, after: int = -1) -> Found:
-        """For each query the earliest entry, of a batch later than ``expired_up_to``, that is near to it; one of those
-        behind the slot ``after``.
+        """For each query the earliest entry, of a batch later than ``expired_up_to``, that is near to it, among the
+        entries after the slot ``after``.
 
         Raises:
             ValueError: queries without the token counts that the rules need, as they do where any text is doubted.
@@ -170,8 +170,8 @@ class Shard:
     ) -> Found:
         """For each query the latest entry, of a batch later than ``expired_up_to``, of its URL and scope.
 
-        ``hashes`` uint64 (n,) are those of the URLs, and ``url`` tells the URL of a query: it is held against that of
-        the entry, since anybody can find another URL with the same hash. Of what is found ``exact`` says whether the
+        ``hashes`` uint64 (n,) are those of the URLs, and ``url`` returns the URL of a query: it is compared with that
+        of the entry, since anyone can find another URL with the same hash. ``exact`` of the result says whether the
         texts are equal.
 
         Raises:
@@ -192,20 +192,20 @@ class Shard:
         return Found(*numbers, *flags)
 
     def tokens(self, slot: int) -> int:
-        """How many tokens the entry at a slot of ``Found`` has."""
+        """The number of tokens of the entry at a slot of ``Found``."""
         return self._columns.value("tokens", slot)
 
     def earliest_slot(self, fingerprint: int, tokens: int = 0) -> int:
         """The slot of the earliest entry near to one page by its fingerprint, -1 for none: the shortest look-up.
 
-        The page is taken for one without a sketch, of scope 0.
+        The page counts as one without a sketch, of scope 0.
         """
         self.look_ups += 1
         found = self._tables.earliest_one(fingerprint, tokens)
         return -1 if found == NO_SLOT else found + self._columns.first
 
     def url(self, slot: int) -> str:
-        """The URL of the entry at a slot of ``Found``; opens one group of compressed URLs."""
+        """The URL of the entry at a slot of ``Found``; decompresses one group of URLs."""
         first, end = self._columns.first, self._columns.end
         if not first <= slot < end:
             raise IndexError(f"slot {slot} holds no live entry; they are {first} to {end - 1}")
@@ -228,17 +228,18 @@ class Shard:
         return found
 
     def urls(self, slots: NDArray[np.int64]) -> FoundUrls:
-        """Those of the entries at some slots of ``Found``, int64 (n,); what is stored or removed later changes none."""
+        """The URLs of the entries at some slots of ``Found``, int64 (n,); later changes of the shard do not change
+        them."""
         first = self._columns.first
         groups = [self._urls.group_of(slot - first) for slot in slots.tolist()]
         return FoundUrls(groups, self._columns.at("url_hash", slots), self._columns.at("site", slots))
 
     def store(self, entries: Entries | Sequence[Survivor]) -> None:
-        """Add entries later than all that were ever stored.
+        """Add entries that are later than all stored before.
 
         Raises:
             ValueError: orders that do not ascend; nothing was stored.
-            Refused: more entries than there are slots for; nothing was stored.
+            Refused: more entries than there are slots; nothing was stored.
         """
         if not isinstance(entries, Entries):
             entries = Entries.from_rows(entries)
@@ -252,13 +253,13 @@ class Shard:
         self._tables.add(len(entries), [bands] if self._columns.sketched else None)
 
     def load(self, parts: Entries | Iterable[Entries], expected: int = 0) -> None:
-        """Stores each part as ``store`` does, faster: the tables take up millions of entries together.
+        """Store each part as ``store`` does, but faster: the tables add millions of entries together.
 
-        Meanwhile only the bands of a part are kept in memory besides, and compressed URLs stay compressed. Tables make
-        place at once for the number of entries that are ``expected`` in all; more or fewer may come.
+        During that time only the bands of a part are kept in memory in addition, and compressed URLs stay compressed.
+        Tables make room at once for the number of entries that are ``expected`` in all; more or fewer may come.
 
         Raises:
-            ValueError, Refused: as ``store``, by one part; those before it were stored.
+            ValueError, Refused: as ``store``, because of one part; the parts before it were stored.
         """
         if isinstance(parts, Entries):
             self.store(parts)
@@ -282,7 +283,7 @@ class Shard:
     def expire(self, up_to_batch: int) -> int:
         """Remove all entries of batches up to ``up_to_batch``; returns how many.
 
-        They are never found again; their memory is given back bit by bit, by this and later calls and by ``tidy``.
+        They are never found again; this and later calls and ``tidy`` free their memory bit by bit.
         """
         first = self._columns.first_after(up_to_batch)
         removed = first - self._columns.first
@@ -294,9 +295,9 @@ class Shard:
         return removed
 
     def remove(self, condition: ForgetCondition) -> int:
-        """Have no entry found again that meets a condition, nor told by ``entries``; returns how many.
+        """Remove all entries that meet a condition from look-ups and from ``entries``; returns how many.
 
-        Their memory is given back when they expire, or with the shard.
+        Their memory is freed when they expire, or with the shard.
         """
         first, end = self._columns.first, self._columns.end
         scope = self._columns.between("scope", first, end)
@@ -311,7 +312,7 @@ class Shard:
         return len(slots)
 
     def tidy(self) -> bool:
-        """One bounded step of giving memory back, for idle times; false if nothing is left to do."""
+        """One bounded step of freeing memory, for idle times; false if nothing is left to do."""
         return self._tables.tidy()
 
     def entries(self, after: int = -1) -> Entries:
@@ -358,15 +359,15 @@ class Shard:
         return self._urls.compressed_bytes
 
     def dismantle(self) -> Iterator[None]:
-        """Give back the memory of URLs and columns, a millisecond in each step; nothing may be asked any more.
+        """Free the memory of URLs and columns, a millisecond in each step; after this, no queries are allowed.
 
-        That of the tables goes with the shard: most of it are huge pages, 5 ms for ten million entries.
+        The memory of the tables goes with the shard: most of it is huge pages, 5 ms for ten million entries.
         """
         yield from self._urls.dismantle()
         yield from self._columns.dismantle()
 
     def _check(self, entries: Entries) -> None:
-        """Raises what ``store`` does of entries that cannot be stored."""
+        """Raises the errors of ``store`` for entries that cannot be stored."""
         if not entries.ascending or entries.first_order <= self._last_order:
             raise ValueError(
                 f"entries {entries.first_order} to {entries.last_order} do not ascend after {self._last_order}, the "
@@ -379,7 +380,7 @@ class Shard:
             )
 
     def _append(self, entries: Entries) -> NDArray[np.uint32]:
-        """Store but for the tables; returns the bands that these are to take up, none where there are no sketches."""
+        """Store all but the tables; returns the bands that the tables are to add, none where there are no sketches."""
         self._last_order = entries.last_order
         alone = alone_among(entries, self.least_across)
         scopes = scopes_of(entries, alone)
@@ -391,7 +392,7 @@ class Shard:
         return _bands_of_sketched(entries) if self._columns.sketched else np.empty((0, BANDS), np.uint32)
 
     def _asked(self, queries: Queries) -> Asked:
-        """With all columns, of the types that kernels take."""
+        """The queries with all columns, in the types that kernels take."""
         count = len(queries)
         doubted = queries.doubt is not None or "doubt" in self._columns.present
         if queries.tokens is None and (self.ratio[0] > 0 or self._columns.sketched or doubted):
@@ -437,7 +438,8 @@ class Shard:
 def _among(
     asked: Asked, chosen: NDArray[np.bool_], best: NDArray[np.int64]
 ) -> Iterator[tuple[Asked, NDArray[np.int64]]]:
-    """Yields once if any query is chosen: the chosen ones, and their part of ``best``, which is written back then."""
+    """If any query is chosen, yields once: the chosen queries, and their part of ``best``, which is written back
+    then."""
     if chosen.all():
         yield asked, best
     elif chosen.any():
@@ -448,7 +450,7 @@ def _among(
 
 
 def _in_pieces(entries: Entries) -> Iterator[Entries]:
-    """The entries in pieces that tables take up at once; no piece where there is no entry."""
+    """The entries in pieces that tables add at once; no piece where there is no entry."""
     if 0 < len(entries) <= _AT_ONCE:
         yield entries
         return

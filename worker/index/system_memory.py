@@ -1,4 +1,4 @@
-"""Memory of the system, taken and given back piece by piece: regions for slabs, shares for the heads of entries."""
+"""Memory of the system, taken and freed piece by piece: regions for slabs, shares for the heads of entries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HUGE: Final = 1 << 21
 """Pages of 2 MB: with 4 kB pages every look-up would also wait for the tables that say where a page lies."""
 _SINGLE_CHUNKS: Final = 32
 _SPARE: Final = 2
-"""So many empty regions are kept for what comes next: the system would clear new ones first."""
+"""Empty regions that are kept for later: the system would clear new ones first."""
 
 
 class _Memory:
@@ -34,7 +34,7 @@ class _Memory:
             try:
                 self._map.madvise(mmap.MADV_HUGEPAGE)
             except OSError:
-                return  # a kernel without them: slower, nothing else
+                return  # a kernel without them: only slower
 
     def words(self, begin: int, count: int) -> NDArray[np.uint32]:
         """A view of ``count`` bytes from ``begin`` on."""
@@ -42,13 +42,13 @@ class _Memory:
 
 
 class Shares:
-    """Huge pages in equal shares, zero at first; pages go back when none of their shares is used any more."""
+    """Huge pages in equal shares, zero at first; a page is freed when none of its shares is used any more."""
 
     def __init__(self) -> None:
         self._rest = np.empty(0, np.uint8)
 
     def take(self, size: int) -> NDArray[np.uint8]:
-        """So many bytes."""
+        """This many bytes."""
         if len(self._rest) == 0 or len(self._rest) % size:
             whole = math.lcm(size, _HUGE)
             self._rest = _Memory(whole).words(0, whole).view(np.uint8)
@@ -57,7 +57,7 @@ class Shares:
 
 
 class Chunks:
-    """Chunks of rows, zero at first; the first few by themselves, so that a small index takes little."""
+    """Chunks of rows, zero at first; the first few separately, so that a small index takes little."""
 
     def __init__(self, rows: int) -> None:
         self._rows: Final = rows
@@ -90,8 +90,8 @@ class Chunks:
 class Regions:
     """Regions by number: ``bases``, ``used``, ``live`` and ``sizes`` are int64 arrays, which may move as they grow.
 
-    ``used`` bytes of a region were given out, ``live`` of them have not been left since. New slabs come from the region
-    ``open``; the region ``emptying`` is kept while what lives in it is moved, -1 for none.
+    ``used`` bytes of a region were handed out, and ``live`` of them are still in use. New slabs come from the region
+    ``open``; the region ``emptying`` is kept while its live slabs are moved, -1 for none.
     """
 
     def __init__(self, least: int, most: int) -> None:
@@ -108,7 +108,7 @@ class Regions:
         self.emptying = -1
 
     def open_another(self, wanted: int) -> None:
-        """Open a region in which a slab of ``wanted`` bytes has place. Sizes grow with what there is already."""
+        """Open a region with room for a slab of ``wanted`` bytes. Sizes grow with the memory that is there already."""
         share = int(self.sizes.sum()) // 4
         size = self._least
         while size < self._most and size < share:
@@ -127,7 +127,7 @@ class Regions:
         self.open = number
 
     def release_empty(self) -> None:
-        """Give back the regions in which nothing lives."""
+        """Free the regions without live slabs."""
         for number in np.flatnonzero((self.live == 0) & (self.sizes > 0)).tolist():
             if number in (self.open, self.emptying):
                 continue
@@ -148,7 +148,7 @@ class Regions:
 
     @property
     def dead_bytes(self) -> int:
-        """Bytes of closed regions in which nothing lives."""
+        """Bytes of closed regions that are not live."""
         dead = int((self.sizes - self.live).sum())
         return dead - int(self.sizes[self.open] - self.live[self.open]) if self.open >= 0 else dead
 
@@ -164,7 +164,7 @@ class Regions:
 
     @property
     def nbytes(self) -> int:
-        """Bytes in use, dead ones included; of the open region only what was given out."""
+        """Bytes in use, including dead ones; of the open region only the bytes that were handed out."""
         return int(self.sizes.sum()) - self.room + sum(memory.size for memory in self._spare)
 
     def _another_number(self) -> int:

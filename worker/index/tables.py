@@ -1,6 +1,6 @@
 """The tables of one shard, compiled by numba: this side hands out memory, the kernels do the rest.
 
-Every call does a bounded amount of work beside what it was given to do: growth, splitting and removal go row by row
+In addition to its own work every call does a bounded amount of maintenance: growth, splitting and removal go row by row
 and region by region (``growth``, ``slabs``), so that no call stops for a copy of everything.
 """
 
@@ -23,25 +23,25 @@ from worker.index.system_memory import Chunks, Regions
 
 _FIRST_ROWS: Final = 16
 _FORGOTTEN: Final = 1 << 29
-"""So many entries may have expired without being removed: slots are counted modulo 2^32, and one that is half of that
+"""Entries that may have expired without being removed: slots are counted modulo 2^32, and an entry that is half of that
 behind would look like a live one."""
 _NEVER: Final = 1 << 40
 """As a bucket's size: it is never split."""
 _SPLIT_BYTES: Final = 4 * 48
-"""What splitting takes an entry, at most: four groups, each with a slab of its own."""
+"""Bytes that splitting takes for an entry, at most: four groups, each with a slab of its own."""
 _DEAD_SHARE: Final = 64
-"""Of the slabs' memory one part in so many may be dead."""
+"""One part in this many of the slabs' memory may be dead."""
 _BULK_ROOM: Final = 32
-"""What ``plan.ROOM`` is where many entries come at once, since few will follow those."""
+"""The value of ``plan.ROOM`` where many entries come at once, since few will follow them."""
 _URLS_TO_ONE: Final = 4
-"""So many times more entries a row where rows are of URLs: a look-up then reads 32 tags instead of 8, and an entry
+"""How many times more entries a row has where rows are of URLs: a look-up then reads 32 tags instead of 8, and an entry
 takes three bytes less."""
 _TITLED: Final = ("site", "title", "doubt")
 _NONE: Final = np.empty(0, np.bool_)
 
 
 class _New(NamedTuple):
-    """Entries from slot ``begin`` on that are to be taken in: ``slots`` are theirs, where they are few, or ``dealt`` is
+    """Entries from slot ``begin`` on that are to be added: ``slots`` are theirs, where they are few, or ``dealt`` is
     memory in which many are sorted."""
 
     begin: int
@@ -52,9 +52,9 @@ class _New(NamedTuple):
 
 
 class _Values(NamedTuple):
-    """What entries are found by, in parts: values of 64 bits, or, with a ``band``, uint32 (m, 8).
+    """The values by which entries are found, in parts: values of 64 bits, or, with a ``band``, uint32 (m, 8).
 
-    ``left_out`` (n,) says which entries do not belong there; without rows all do.
+    ``left_out`` (n,) says which entries do not belong there; without rows all belong.
     """
 
     parts: Sequence[NDArray[Any]]
@@ -62,7 +62,7 @@ class _Values(NamedTuple):
     band: int | None = None
 
     def places(self) -> Iterator[tuple[int, int, int]]:
-        """Of each part the address of its first value, the number of the first entry and that behind the last."""
+        """For each part the address of its first value, the number of its first entry and the number after its last."""
         begin = 0
         for part in self.parts:
             address: int = part.__array_interface__["data"][0]
@@ -230,7 +230,7 @@ class CompiledTables:
         self._point()
 
     def _point(self) -> None:
-        """Tell the kernels where the arrays are that may have moved."""
+        """Tell the kernels the addresses of arrays that may have moved."""
         state, regions = self._state, self._regions
         state[plan.ROWS], state[plan.ROW_CHUNKS] = self._chunk_addresses.ctypes.data, len(self._chunk_addresses)
         state[plan.BASES], state[plan.REGIONS] = regions.bases.ctypes.data, len(regions.bases)
@@ -256,7 +256,7 @@ class CompiledTables:
         self._set_rows(table, rows)
 
     def _set_rows(self, table: int, rows: int) -> None:
-        """So many rows, of a table that is empty."""
+        """Set this number of rows, of a table that is empty."""
         self._have_rows(table, rows)
         self._tables[table, plan.TABLE_ROWS] = rows
         self._tables[table, plan.TABLE_MASK] = (1 << (rows - 1).bit_length()) - 1
@@ -316,7 +316,7 @@ class CompiledTables:
             self._repeat(table, partial(growth.add_keys, self._state, table, keys, slots), len(slots))
 
     def _grow(self, table: int, before: int, coming: int) -> None:
-        """Rows for the entries that came, where ``before`` are there, and for those that are still ``coming``."""
+        """Make rows for the entries that came, where ``before`` are there, and for those that are still ``coming``."""
         words = self._tables[table]
         most = 1 << min(self._arrangements[table].key_bits, 24)
         entries_a_row = self._sizes.entries_a_row * (_URLS_TO_ONE if table == self._urls else 1)
@@ -336,14 +336,14 @@ class CompiledTables:
             self._tables[table, plan.TABLE_SPLIT_FROM] = max(self._sizes.split_from, usual)
 
     def _repeat(self, table: int, kernel: Callable[[int], int], end: int) -> None:
-        """Call a kernel, which says how far it came, until it came to the end."""
+        """Call a kernel, which returns how far it came, until it has come to the end."""
         done = kernel(0) if end else 0
         while done < end:
             self._provide(table)
             done = kernel(done)
 
     def _provide(self, table: int) -> None:
-        """What a kernel stopped for: a region, or a bucket to be split."""
+        """Provide what a kernel stopped for: a region, or the split of a bucket."""
         if self._state[plan.WANTED]:
             self._open(int(self._state[plan.WANTED]))
         else:
@@ -384,7 +384,7 @@ class CompiledTables:
         return [(int(node[plan.NODE_ROW]), 4 << int(node[plan.NODE_WIDTH])) for node in self._nodes[: self.splits]]
 
     def _reclaim(self, budget: int) -> bool:
-        """Clean so many bytes of regions; false if there is no need, or no use."""
+        """Clean this many bytes of regions; false if there is no need, or no use."""
         regions = self._regions
         regions.release_empty()
         while budget > 0:
@@ -415,7 +415,7 @@ class CompiledTables:
         return regions.emptying >= 0
 
     def _sweep(self) -> bool:
-        """Remove what has expired from some rows; false if there is nothing to remove."""
+        """Remove expired entries from some rows; false if there is nothing to remove."""
         if not self._sweeping:
             if self._unswept <= max(64, len(self._columns) // 8):
                 return False
@@ -436,7 +436,7 @@ class CompiledTables:
 
 
 def _slots(begin: int, numbers: NDArray[Any]) -> U32:
-    """Of entries that are counted from slot ``begin``."""
+    """The slots of entries that are counted from slot ``begin``."""
     return ((numbers.astype(np.int64) + begin) & plan.SLOT_MASK).astype(np.uint32)
 
 

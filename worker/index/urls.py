@@ -1,7 +1,7 @@
-"""URLs in memory, compressed in groups: a hit opens one group.
+"""URLs in memory, compressed in groups: a hit decompresses one group.
 
 A group of 256 takes about 16 bytes a URL and opens in 70 microseconds. Larger groups save a byte or two and make every
-hit slower in proportion; smaller ones the other way round.
+hit slower in proportion; smaller groups do the opposite.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ GROUP_SIZE: Final = 256
 """URLs a group, also on the ``index`` topic: a change needs a new format version there."""
 
 _GROUP_BYTES: Final = 128
-"""What Python takes for a group besides its compressed bytes: the group 48, the head of the bytes 33, the number of its
-end 32, and in each of two lists 8, with a little to grow."""
+"""Python's memory for a group in addition to its compressed bytes: the group 48, the head of the bytes 33, the number
+of its end 32, and in each of two lists 8, with a little to grow."""
 _GROUPS_A_STEP: Final = 1 << 12
-"""Giving back the memory of so many takes a millisecond."""
+"""Freeing the memory of this many takes a millisecond."""
 
 _END: Final = b"\0"
 _ESCAPED_END: Final = b"\xc0\x80"
@@ -34,9 +34,9 @@ _ESCAPED_END: Final = b"\xc0\x80"
 
 
 class Group(msgspec.Struct, frozen=True, gc=False):
-    """Consecutive URLs, compressed or plain. ``stored`` holds ``size`` of them; ours are ``count`` after ``skip``.
+    """Consecutive URLs, compressed or plain. ``stored`` holds ``size`` of them; ``count`` after ``skip`` are ours.
 
-    The garbage collector does not know them: walking through those of an index would hold up the worker.
+    The garbage collector does not see them: walking through those of an index would hold up the worker.
     """
 
     stored: bytes | tuple[str, ...]
@@ -54,7 +54,7 @@ class Group(msgspec.Struct, frozen=True, gc=False):
         return urls[self.skip : self.skip + self.count]
 
     def url(self, place: int) -> str:
-        """One of them; it costs half as much as all, or less.
+        """One of the URLs; it costs half as much as all, or less.
 
         Raises:
             UnreadableRecord: the bytes are no group of that size.
@@ -65,7 +65,7 @@ class Group(msgspec.Struct, frozen=True, gc=False):
         return _url(_inflated(self.stored, self.size).split(_END, place + 1)[place])
 
     def places(self, text: str, test: Callable[[str], bool]) -> list[int]:
-        """The places of the URLs in which a text stands and that pass a test; none where the bytes are no group."""
+        """The places of the URLs that contain a text and pass a test; none where the bytes are no group."""
         if not isinstance(self.stored, bytes):
             return [place for place, url in enumerate(self.open()) if text in url and test(url)]
         sought = text.encode().replace(_END, _ESCAPED_END)
@@ -132,7 +132,7 @@ class UrlRun(Sequence[str]):
         """The ``count`` URLs that ``pack_urls`` packed.
 
         Raises:
-            UnreadableRecord: not the number of groups for so many URLs. A torn group is noticed when it is opened.
+            UnreadableRecord: not the number of groups for this many URLs. A torn group is noticed when it is opened.
         """
         if len(packed) != -(-count // GROUP_SIZE):
             raise UnreadableRecord(f"{len(packed)} groups of URLs for {count} entries")
@@ -167,7 +167,8 @@ class UrlRun(Sequence[str]):
             yield from group.open()
 
     def among(self, chosen: NDArray[np.bool_]) -> UrlRun:
-        """The chosen ones, bool (n,). A group of which all are chosen stays as it is; of the others none is kept."""
+        """The chosen URLs, bool (n,). A group of which all are chosen stays as it is; the chosen URLs of
+        others are packed anew."""
         groups: list[Group] = []
         start = 0
         for group, end in zip(self.groups, self._ends, strict=True):
@@ -198,8 +199,8 @@ def groups_of(urls: Sequence[str]) -> Sequence[Group]:
 
 
 class FoundUrls(Sequence[str]):
-    """The URLs of some entries, each opened when it is asked for, with what tells most of them apart before: their
-    ``hashes`` uint64 (n,), and the ``sites`` of the entries uint32 (n,), 0 where one is not known."""
+    """The URLs of some entries, each opened on request, with columns that tell most of them apart without opening:
+    their ``hashes`` uint64 (n,), and the ``sites`` of the entries uint32 (n,), 0 where a site is not known."""
 
     def __init__(
         self, groups: Sequence[tuple[Group, int]], hashes: NDArray[np.uint64], sites: NDArray[np.uint32]
@@ -241,7 +242,7 @@ class UrlStore:
         return group.url(place)
 
     def group_of(self, index: int) -> tuple[Group, int]:
-        """The group that a URL is in, and its place there; later changes of the store do not touch it."""
+        """The group that holds a URL, and the URL's place there; later changes of the store do not touch it."""
         place = range(len(self))[index] + self._dropped
         if place >= self._sealed:
             return Group((self._tail[place - self._sealed],), 1, 0, 1), 0
@@ -261,7 +262,7 @@ class UrlStore:
                     self._seal(GROUP_SIZE)
 
     def drop(self, count: int) -> None:
-        """Forget the oldest ``count``; memory is given back by whole groups."""
+        """Forget the oldest ``count``; frees whole groups of memory."""
         self._dropped += min(count, len(self))
         if self._dropped > self._sealed:
             self._seal(self._dropped - self._sealed)
@@ -271,7 +272,7 @@ class UrlStore:
         del self._ends[:gone]
 
     def dismantle(self) -> Iterator[None]:
-        """Give back all memory, some of it in each step; nothing may be asked any more."""
+        """Free all memory, some of it in each step; after this, no queries are allowed."""
         while self._groups:
             del self._groups[-_GROUPS_A_STEP:]
             yield

@@ -1,4 +1,4 @@
-"""What a call is given wrongly, said by the argument's name before anything is judged."""
+"""Errors about wrong arguments, which name the argument before anything is judged."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _SETTINGS_WAY: Final = (
 
 
 def shown(value: object) -> str:
-    """A value as an error may show it, however large it is."""
+    """A value in the form that an error may show, however large it is."""
     try:
         return reprlib.repr(value)
-    except ValueError:  # Python refuses to write down numbers of thousands of digits
+    except ValueError:  # Python refuses to print numbers of thousands of digits
         return "a huge number"
 
 
 def wrong_type(name: str, value: object, wanted: str) -> TypeError:
-    """The error about a value of a type that is not taken."""
+    """The error about a value of a type that is not accepted."""
     return TypeError(f"{name} is {shown(value)}, of type {type(value).__name__}: give {wanted}")
 
 
@@ -39,10 +39,10 @@ def text_or_none(name: str, value: object) -> str | None:
 
 
 def path_or_none(name: str, value: object) -> Path | None:
-    """What ``open`` takes, but for bytes and numbers.
+    """A path that ``open`` accepts, but no bytes and no number.
 
     Raises:
-        TypeError, ValueError: it is no path, or none that a file can have.
+        TypeError, ValueError: it is no path, or no possible name of a file.
     """
     if value is None:
         return None
@@ -72,7 +72,7 @@ def config_of(value: object) -> Settings | Path | None:
 
 
 def refuse_unknown(unknown: Mapping[str, Any], known: Iterable[str]) -> None:
-    """Raises ``TypeError`` where there is an argument that nothing reads, with the way that settings take."""
+    """Raises ``TypeError`` for an argument that nothing reads, and says how to pass settings."""
     known = list(known)
     for name in unknown:
         hint = did_you_mean(name, known) or closest_key(name.replace("__", "."))

@@ -1,4 +1,4 @@
-"""Fewer and fuller blocks in place of many small ones and of those that have expired."""
+"""Fewer and fuller blocks in place of many small ones and of expired ones."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from worker.index.entries import Entries
 from worker.verdict.titles_of_texts import START, TitlesOfTexts
 
 _FULL: Final = 1 << 14
-"""Entries from which on a block takes no further ones."""
+"""A block with this many entries or more takes no further ones."""
 _FEW: Final = 64
-"""Blocks that are never too many. A block of one page, as ``durable`` verdicts leave them, takes as long to load as
-hundreds of pages in one block."""
+"""Number of blocks that is never too many. A block of one page, as ``durable`` verdicts leave them, takes as long to
+load as hundreds of pages in one block."""
 _MOST_FORGOTTEN: Final = 1 << 25
-"""Bytes of what blocks say of titles that a later one tells anew."""
+"""Bytes of evidence on titles in blocks that a later block repeats."""
 _FEWEST_ENTRIES: Final = 256
 """Entries of a block on average, below which there are too many blocks."""
 
 
 def is_crowded(blocks: Sequence[Block]) -> bool:
-    """Whether the blocks are too many for what they hold, half of that has expired, or they say much of titles that
-    a later one tells anew."""
+    """Whether there are too many blocks for their content, half of that has expired, or they hold much evidence on
+    titles that a later block repeats."""
     live = sum(piece.block.count for piece in cover(blocks).pieces)
     many = len(blocks) > _FEW + live // _FEWEST_ENTRIES or 2 * live < sum(block.count for block in blocks)
     return many or sum(len(block.evidence) for block in blocks[: last_start(blocks)]) > _MOST_FORGOTTEN
 
 
 def last_start(blocks: Sequence[Block]) -> int:
-    """The number of the last block that tells all that is known of titles, 0 for none."""
+    """The number of the last block that holds all evidence on titles, 0 for none."""
     told = (number for number in range(len(blocks) - 1, 0, -1) if blocks[number].evidence.startswith(START))
     return next(told, 0)
 
 
 def compacted(blocks: Sequence[Block]) -> list[Block]:
-    """Blocks that say the same in fewer records: the survivors that have not expired, and the state after the last.
+    """Blocks with the same content in fewer records: the survivors that have not expired, and the state after the last.
 
-    What all of them taught of titles stands in the last one, as far as it was not forgotten.
+    The last one holds all their evidence on titles that was not forgotten.
     """
     found: list[Block] = []
     titles = TitlesOfTexts(secret=secrets.token_bytes(16))

@@ -38,50 +38,53 @@ from worker.verdict.decide import UNIQUE, Decision
 from worker.verdict.told import told
 
 _WAIT: Final = 0.05
-"""Seconds for which results of the processes gather, and pages that are judged together: to ask for each of them would
-cost more than what is done with it."""
+"""Seconds for which results of the processes gather, and pages that are judged together: asking for each of them would
+cost more than the work on it."""
 _GLANCE: Final = 0.004
-"""Seconds for which results gather where verdicts are written first: who waits for one may send no other page, so
-those of others are taken in meanwhile. Verdicts then wait for as many as were written together the last time, ``_WAIT``
-at most: a write takes a disk some milliseconds, and the processor as long as half a page."""
+"""Seconds for which results gather where verdicts are written first: a caller that waits for one may send no other
+page, so the results of other pages are collected in that time. Verdicts then wait for as many as were written together
+the last time, ``_WAIT`` at most: a write takes a disk some milliseconds, and the processor as long as half a page."""
 _LOOK: Final = 32
 """Pages that are taken between two looks at the processes, which have more than that ahead, or larger ones."""
 _AHEAD: Final = 4
-"""So many times what the processes hold is read ahead of the verdicts, so that a slow page does not idle the others."""
+"""How many times the content of the processes is read ahead of the verdicts, so that a slow page does not idle the
+others."""
 _TOGETHER: Final = 256
-"""Pages that are judged in one batch at most, where it makes no difference: each by itself costs several times more."""
+"""Pages that are judged in one batch at most, where it makes no difference: judging each separately costs several times
+more."""
 _MANY: Final = 1024
-"""Blocks after which the file is looked at for whether it can be shorter, besides one for each ``_FEWEST_A_BLOCK``
-survivors: to open it takes a second for ten thousand small ones, and to write it anew one for a million survivors."""
+"""New blocks after which it checks whether the file can be shorter, plus one for each ``_FEWEST_A_BLOCK`` survivors:
+opening it takes a second for ten thousand small blocks, and rewriting it one for a million survivors."""
 _FEWEST_A_BLOCK: Final = 256
 _END_OF_TIME: Final = 1e12
-"""Seconds; a clock that says more counts something else."""
+"""Seconds; a clock that shows more counts something else."""
 _log = logging.getLogger(__name__)
 
 
 class Deduplicator:
     """Judges pages in the order in which they come, as the workers on Kafka would.
 
-    Any number of threads may call it: a lock lets them in one at a time, and that is the order. What is judged is in
-    memory. With a ``state`` it is written to that folder when ``index.flush_entries`` survivors have come, at the first
-    page after ``index.flush_seconds``, by ``flush`` and ``close``, and before a verdict that is asked for as
-    ``durable``; with it, which texts stand under several titles of one site. After a crash the state holds all pages up
-    to one of them, at least up to the last that was written; ``judged`` says how many, and the next page to give is the
-    one after these. Of many small blocks, as durable verdicts leave them, it makes fewer from time to time.
+    Any number of threads may call it: a lock lets them in one at a time, and that is the order. Judged pages are in
+    memory. With a ``state`` they are written to that folder when ``index.flush_entries`` survivors have come, at the
+    first page after ``index.flush_seconds``, by ``flush`` and ``close``, and before a verdict that is asked for as
+    ``durable``; so is the record of which texts stand under several titles of one site. After a crash the state holds
+    all pages up to one of them, at least up to the last that was written; ``judged`` says how many, and the next page
+    to give is the one after these. If there are many small blocks, as durable verdicts leave them, it makes fewer of
+    them from time to time.
 
     Args:
-        state: a folder, made where it is not there; None keeps everything in memory. One process may have it open.
-        config: a file of settings, the one of the workers; or settings. Without it they are found as a worker finds
-            them. Those of Kafka and the topics are not used, but for ``topics.max_message_bytes``: a page that is too
-            large for Kafka is dead here, too.
-        clock: seconds since 1970 UTC. It dates pages without a fetch time. Where all have one no verdict depends on it:
-            a time in the future is bounded by the largest before it.
-        apart: ``judge`` and ``look_up`` read pages in a process of their own, which takes two seconds to start and
-            120 MiB. It is killed where a page exceeds ``page.timeout_seconds`` or ``page.memory_mb``, as those of
-            ``judge_all`` are, and ends with the thread that has made this.
+        state: a folder, made if it does not exist; None keeps everything in memory. One process may have it open.
+        config: a settings file, the same as for the workers; or settings. Without it they are found as a worker finds
+            them. The settings of Kafka and the topics are not used, except ``topics.max_message_bytes``: a page that is
+            too large for Kafka is dead here, too.
+        clock: seconds since 1970 UTC. It dates pages without a fetch time. Where all pages have one no verdict depends
+            on it: a time in the future is bounded by the largest time before it.
+        apart: ``judge`` and ``look_up`` read pages in a process of their own, which takes two seconds to start and 120
+            MiB. It is killed where a page exceeds ``page.timeout_seconds`` or ``page.memory_mb``, as the processes of
+            ``judge_all`` are, and ends with the thread that has made this object.
 
     Raises:
-        TypeError, ValueError: an argument, which is named, is of another type, or none that it can be.
+        TypeError, ValueError: an argument, which the error names, is of another type or has no possible value.
         UsageError: settings are wrong, or the folder cannot be used.
         Refused: another process has the state open, it was made with other settings or is damaged, or it needs more
             memory than ``index.memory_mb``.
@@ -137,21 +140,21 @@ class Deduplicator:
 
     @property
     def judged(self) -> int:
-        """How many pages were judged, those that the state held at first included."""
+        """The number of judged pages, including those that the state held at first."""
         return self._shard.judged
 
     def judge(
         self, url: str | None = None, body: Body = None, *, durable: bool = False, **about: Unpack[AboutPage]
     ) -> Verdict:
-        """The verdict on a page; see ``FetchedPage`` for what is said of it. Later pages are compared with it.
+        """The verdict on a page; see ``FetchedPage`` for the arguments. Later pages are compared with it.
 
         A page that cannot be read raises nothing: its verdict is ``dead``. Unless it is read ``apart``, nothing can
         stop its reading, and its length bounds that: no page that was found takes 5 seconds of CPU time for 4 MiB
-        (``docs/explanation/cost.md``), and of a longer one ``page.max_bytes`` are read.
+        (``docs/explanation/cost.md``), and of a longer page only ``page.max_bytes`` are read.
         With ``durable`` the verdict outlives a crash of the machine when this returns.
 
         Raises:
-            TypeError, ValueError: an argument, which is named, is wrong; nothing is judged.
+            TypeError, ValueError: an argument, which the error names, is wrong; nothing is judged.
             OverMemoryLimit: the index may not grow any more; the page is not judged.
             Unavailable: the page is judged, but the state could not be written; ``flush`` tries again.
         """
@@ -165,20 +168,20 @@ class Deduplicator:
     async def judge_async(
         self, url: str | None = None, body: Body = None, *, durable: bool = False, **about: Unpack[AboutPage]
     ) -> Verdict:
-        """``judge`` in a thread, so that the event loop goes on. A page is judged even if nobody awaits it any more."""
+        """``judge`` in a thread, so that the event loop goes on. A page is judged even if no one awaits it any more."""
         return await asyncio.to_thread(self.judge, url, body, durable=durable, **about)
 
     def judge_all(self, pages: Iterable[FetchedPage | None]) -> Iterator[tuple[FetchedPage, Verdict]]:
         """Each page with its verdict, in the order given, read by ``page.processes`` processes.
 
-        A None among the pages says that there is none at the moment: verdicts of earlier pages come out meanwhile.
-        Pages are taken ahead of their verdicts. When the iteration is given up, some of those behind the last verdict
-        may be judged all the same: ``judged`` counts them. A page that crashes its process, or exceeds
+        A None among the pages says that there is no page at the moment: verdicts of earlier pages come out in the mean
+        time. Pages are taken ahead of their verdicts. If the caller gives up the iteration, some of the pages after the
+        last verdict may be judged all the same: ``judged`` counts them. A page that crashes its process, or exceeds
         ``page.timeout_seconds`` or ``page.memory_mb``, is dead.
 
         Raises:
-            TypeError, ValueError: ``pages`` cannot be iterated, or one of them is given wrongly; it is not judged, and
-                some of those before it may not be.
+            TypeError, ValueError: ``pages`` cannot be iterated, or one of them is wrong; it is not judged, and some of
+                the pages before it may not be.
             OverMemoryLimit, Unavailable: as ``judge``.
         """
         if isinstance(pages, FetchedPage | str | bytes | Mapping) or not isinstance(pages, Iterable):
@@ -188,10 +191,10 @@ class Deduplicator:
     def judge_found(
         self, pages: Iterable[FetchedPage | None], *, durable: bool = False
     ) -> Iterator[tuple[FetchedPage, Verdict]]:
-        """``judge_all`` for pages out of files and crawls: one whose URL is none, or that has no body, is dead.
+        """``judge_all`` for pages from files and crawls: a page without a valid URL, or without a body, is dead.
 
-        With ``durable`` a verdict comes out once it outlives a crash of the machine; those of all pages that have been
-        read by then are written together.
+        With ``durable`` a verdict comes out once it outlives a crash of the machine; the verdicts of all pages that
+        have been read by then are written together.
         """
         processes = parsers(self._settings)
         with fingerprinters(self._settings, self._recipe, processes) as pool:
@@ -234,11 +237,11 @@ class Deduplicator:
 
     def seen(self, url: str) -> Verdict | None:
         """What is kept of the latest page of a URL that survived: a ``unique`` with ``fetched``, ``fingerprint`` and
-        ``tokens``. None where none has, or it has expired: its pages were duplicates or dead, or there were none. Takes
-        a millisecond for a million survivors.
+        ``tokens``. None if no page of the URL has survived, or the survivor has expired: its pages were duplicates or
+        dead, or there were none. Takes a millisecond for a million survivors.
 
         Raises:
-            ValueError: ``url`` is none.
+            ValueError: ``url`` is no URL.
         """
         try:
             canonical = identity(url)
@@ -252,19 +255,19 @@ class Deduplicator:
         return Verdict(url=canonical, verdict=UNIQUE, fingerprint=digits, tokens=found.tokens, fetched=found.fetched)
 
     def flush(self) -> None:
-        """Write what was judged; when this returns, it outlives a crash of the machine.
+        """Write the judged pages; when this returns, they outlive a crash of the machine.
 
         Raises:
-            Unavailable: it could not be written; call this again once it can.
+            Unavailable: they could not be written; call this again once it is possible.
         """
         with self._alone():
             self._seal()
 
     def close(self) -> None:
-        """Flush, and leave the state to others. A second call does nothing.
+        """Flush, and release the state. A second call does nothing.
 
         Raises:
-            Unavailable: the state could not be written. It is still open: call this again once it can.
+            Unavailable: the state could not be written. It is still open: call this again once it is possible.
         """
         with self._lock:
             if not self._open:
@@ -282,10 +285,10 @@ class Deduplicator:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Nobody else uses the shard and the file meanwhile.
+        """No other thread uses the shard and the file inside this block.
 
         Raises:
-            ValueError: this is closed, or another process's.
+            ValueError: this object is closed, or another process's.
             Refused: a page was stored in part only.
         """
         with self._lock:
@@ -303,7 +306,8 @@ class Deduplicator:
     def _judged(
         self, waiting: deque[FetchedPage], claims: dict[int, Claim], first: int
     ) -> Iterator[tuple[FetchedPage, Verdict]]:
-        """Takes out of those that wait, of which the first has this number, the pages that can be judged, and does."""
+        """Remove the pages that can be judged from those that wait, of which the first has this number, and judge
+        them."""
         while together := self._next_of(claims, first):
             pages = [waiting.popleft() for _ in together]
             first += len(together)
@@ -312,7 +316,7 @@ class Deduplicator:
             yield from zip(pages, verdicts, strict=True)
 
     def _written(self, judged: Iterable[tuple[FetchedPage, Verdict]]) -> list[tuple[FetchedPage, Verdict]]:
-        """All of these, once they are on the disk."""
+        """Return all of these, once they are on the disk."""
         found = list(judged)
         if found:
             self.flush()
@@ -338,11 +342,11 @@ class Deduplicator:
         return [self._told(decision, page) for decision, page in zip(decided.decisions, pages, strict=True)]
 
     def _told(self, decision: Decision, page: FetchedPage) -> Verdict:
-        """A page that has no canonical URL keeps the one that it was given under, without a password."""
+        """The verdict on a page. A page without canonical URL keeps the URL that it came with, without a password."""
         verdict, original = told(decision), decision.original
         return verdict.having(
             url=verdict.url or without_userinfo(page.url),
-            order=NOWHERE,  # it tells how many were judged together, which is chance
+            order=NOWHERE,  # it depends on how many were judged together, which is chance
             fetched=page.fetched,
             spider=page.headers.get("spider"),
             suspect=self._shard.is_suspect(decision),
@@ -352,7 +356,7 @@ class Deduplicator:
         )
 
     def _claim(self, page: FetchedPage) -> Claim:
-        while self._readers.outstanding:  # of a page for which nobody waits any more
+        while self._readers.outstanding:  # of a page that no caller waits for any more
             self._readers.results(_WAIT)
         parsing = self._parsing_by(self._readers)
         parsing.submit(page.record(self._shard.judged, self._received(page)))
@@ -361,9 +365,9 @@ class Deduplicator:
         return claims[0]
 
     def _next_of(self, claims: dict[int, Claim], first: int) -> list[Claim]:
-        """Takes out what can be judged next: the claims from this one on, as far as they have come.
+        """Remove what can be judged next: the claims from this one on, as far as they have come.
 
-        Where pages expire, they do by batches: so that their number is the same in each run, it is one.
+        Pages expire by batches: where they do, each batch has one page, so that the number is the same in each run.
         """
         most = _TOGETHER if self._policy.ttl is None else 1
         found: list[Claim] = []
@@ -391,7 +395,8 @@ class Deduplicator:
         return FingerprintPool(readers, most, scope_of=self._scope_of, ttl=self._policy.ttl)
 
     def _received(self, page: FetchedPage) -> int:
-        """What stands for the broker's time: the fetch time, which the shard bounds, else this clock's."""
+        """The time that stands for the broker's: the fetch time, which the shard bounds, or without one this
+        clock's."""
         if page.fetched is not None:
             return page.fetched
         now = self._clock()
@@ -401,12 +406,12 @@ class Deduplicator:
 
 
 def alone(settings: Settings) -> Settings:
-    """The settings of a state: verdicts do not depend on the number of shards, so it is opened whatever that is."""
+    """The settings of a state: verdicts do not depend on the number of shards, so it can be opened with any number."""
     return settings.model_copy(update={"topics": settings.topics.model_copy(update={"partitions": 1, "shards": 1})})
 
 
 def settings_of(config: object) -> Settings:
-    """Those that were given, those of the file, or those that a worker would find here.
+    """The given settings, those of the file, or those that a worker would find here.
 
     Raises:
         TypeError, ValueError: ``config`` is neither settings nor a path.
@@ -417,7 +422,7 @@ def settings_of(config: object) -> Settings:
 
 
 def blocks_of(file: StateFile) -> list[Block]:
-    """The blocks of the state, in a file that is as short as it may be.
+    """The blocks of the state, from a file that is as short as it may be.
 
     Raises:
         Refused: as ``StateFile.blocks``.

@@ -13,9 +13,9 @@ from worker.stream.partition.fingerprint_pool import Source
 
 
 class InProcess:
-    """Stands in for a pool of processes where one page at a time is asked for.
+    """Replaces a pool of processes where a caller asks for one page at a time.
 
-    A page is read when it is submitted. Nothing bounds the time and memory that it takes.
+    A page is read when it is submitted. Nothing bounds its time and memory.
     """
 
     usage: Final = PoolUsage()
@@ -35,7 +35,7 @@ class InProcess:
         return len(self._done)
 
     def submit(self, key: Source, body: bytes, meta: PageMeta) -> None:
-        """Read the page. Whatever is raised about it becomes its result, as in a process of the pool."""
+        """Read the page. An exception becomes its result, as in a process of the pool."""
         result: Fingerprinted | PageError
         try:
             result = self._fingerprinter(body, meta)
@@ -48,6 +48,6 @@ class InProcess:
         self._done.append((key, result))
 
     def results(self, timeout: float = 0.0) -> list[tuple[Source, Fingerprinted | PageError]]:
-        """All that was submitted since the last call."""
+        """All results since the last call."""
         done, self._done = self._done, []
         return done

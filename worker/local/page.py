@@ -17,16 +17,16 @@ from worker.stream.log import Record
 from worker.stream.partition.fingerprint_pool import identity
 
 Body: TypeAlias = bytes | bytearray | memoryview | str | None
-"""What a page's body may come as."""
+"""The types that a page's body may have."""
 _NO_HEADERS: Final[Mapping[str, str]] = {}
 _MOST_MS: Final = 10**15
 """The year 33658; microseconds and nanoseconds since 1970 are more."""
 _ID_BITS: Final = 256
-"""Of a number that is an id; Python refuses to write down numbers of thousands of digits."""
+"""Digits of a number that is an id; Python refuses to print numbers of thousands of digits."""
 
 
 class AboutPage(TypedDict, total=False):
-    """What may be said of a page besides; see ``FetchedPage``."""
+    """Further arguments about a page; see ``FetchedPage``."""
 
     text: str | None
     encoding: str | None
@@ -42,22 +42,22 @@ class AboutPage(TypedDict, total=False):
 class FetchedPage:
     """A page as it was fetched, or a text with the name that its owner gave it.
 
-    ``body`` is the page's bytes, or a str that was decoded already. Where there is none, ``text`` is the main text that
-    somebody took out of the page: nothing is left out of it any more. A page has one of the two. ``fetched`` is a
-    ``datetime`` or ISO 8601 text (both in UTC where they name no zone), or milliseconds since 1970 UTC, as which it is
-    kept; without it the page counts as fetched when it is judged. ``near.scope=header:NAME`` reads ``headers``.
+    ``body`` is the page's bytes, or a str that was decoded already. Without a body, ``text`` is the main text that the
+    caller extracted from the page: the worker leaves nothing out of it. A page has one of the two. ``fetched`` is a
+    ``datetime`` or ISO 8601 text (both in UTC if they name no zone), or milliseconds since 1970 UTC, which is the form
+    that is kept; without it the page counts as fetched when it is judged. ``near.scope=header:NAME`` reads ``headers``.
 
-    A page has a ``url``, or an ``id``, or both; with a URL the id is only what its verdict is called. Without one the
-    id, any text or whole number, stands for it: a second page of that id is a refetch. Such pages have no site, and by
-    ``near.scope=host`` and ``site`` are compared with each other, as the pages of one site are. ``url`` is then
+    A page has a ``url``, or an ``id``, or both; with a URL the id is only the name of its verdict. Without a URL the
+    id, any text or whole number, stands for it: a second page of that id is a refetch. Such pages have no site; with
+    ``near.scope=host`` and ``site`` they are compared with each other, as the pages of one site are. ``url`` is then
     ``record://id/`` and the id, as for rows of a scan.
 
     With ``store=False`` the page is judged, and no later page is compared with it. With ``pardon=True`` it is compared
-    with pages of its own URL only: it survives although others are near to it.
+    with pages of its own URL only: it survives although other pages are near to it.
 
     Raises:
-        TypeError, ValueError: an argument, which is named, is of another type, there is neither URL nor id, both body
-            and text, or a time that is none.
+        TypeError, ValueError: an argument, which the error names, is of another type; there is neither URL nor id, or
+            both body and text, or an invalid time.
     """
 
     url: str
@@ -107,7 +107,7 @@ class FetchedPage:
             object.__setattr__(self, name, value)
 
     def record(self, offset: int, now: int) -> Record:
-        """What a crawler would have published, as received at ``now`` (milliseconds since 1970 UTC)."""
+        """The record that a crawler would have published, as received at ``now`` (milliseconds since 1970 UTC)."""
         value, encoding = self.body, self.encoding
         if isinstance(value, str):
             value, encoding = value.encode(errors="replace"), "utf-8"
@@ -130,11 +130,11 @@ class FetchedPage:
 
 
 def as_asked(page: object) -> FetchedPage:
-    """The page, where a verdict on it can be asked for: what comes out of a file or a crawl may be dead instead.
+    """The page, if a caller may ask for a verdict on it: a page from a file or a crawl may be dead instead.
 
     Raises:
-        TypeError: it is none.
-        ValueError: its URL is none, it has neither body nor text, or what is said of it is no text.
+        TypeError: it is no page.
+        ValueError: its URL is invalid, it has neither body nor text, or further arguments are no text.
     """
     if not isinstance(page, FetchedPage):
         raise wrong_type("a page", page, "a worker.local.FetchedPage")
@@ -209,7 +209,7 @@ def _headers(value: object) -> Mapping[str, str]:
 
 
 def _key(url: str) -> bytes:
-    """What the page's record would be filed under; it counts towards the largest page."""
+    """The key of the page's record; it counts towards the largest page."""
     try:
         return canonical_url(url).encode()
     except ValueError:

@@ -1,7 +1,7 @@
 """Judges the pages of another process, a crawl, that come on standard input; ``crawler_plugin.wire.judge_pipe``.
 
-The end of the pipe is all that ends this process in order. The crawl has it pass over signals (``judge_process``): one
-that goes to both, as where a service is stopped, comes while pages of the crawl are under way.
+Only the end of the pipe ends this process in order. The crawl makes it ignore signals (``judge_process``): a signal
+that goes to both, as when a service is stopped, comes while pages of the crawl are under way.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ _META: Final = frozenset({"url", "content_type", "encoding", "fetched", "form"})
 
 
 def serve() -> None:
-    """Judge until standard input ends. Whatever is printed meanwhile goes to standard error."""
+    """Judge until standard input ends. All other output goes to standard error."""
     with os.fdopen(os.dup(0), "rb") as pages, os.fdopen(os.dup(1), "wb") as verdicts:
         os.dup2(2, 1)
         JudgeServer(pages, verdicts).run()
 
 
 class JudgeServer:
-    """A ``Deduplicator``, and threads that read the pipe and write what was judged every ``index.flush_seconds``.
+    """A ``Deduplicator``, and threads that read the pipe and write the judged pages every ``index.flush_seconds``.
 
-    Where judging raises, as at the limit ``index.memory_mb`` or when the disk is full, it is over, and what was judged
-    is written when the crawl ends, or before.
+    Where judging raises, as at the limit ``index.memory_mb`` or when the disk is full, judging is over, and the judged
+    pages are written when the crawl ends, or before.
     """
 
     def __init__(self, pages: BinaryIO, verdicts: BinaryIO) -> None:
@@ -62,7 +62,7 @@ class JudgeServer:
         self._crawl: Final = os.getppid()
 
     def run(self) -> None:
-        """Greet, open what the crawl names, and judge; ends the process."""
+        """Greet, open the state that the crawl names, and judge; ends the process."""
         self._to_crawl.write(GREETING)
         self._to_crawl.flush()
         opening = read_asked(self._from_crawl, JudgeOpening)
@@ -85,7 +85,7 @@ class JudgeServer:
         reading.join()
 
     def send(self, said: Said) -> None:
-        """Tell the crawl, if it is still there; from any thread."""
+        """Send to the crawl, if it is still there; from any thread."""
         with self._sending, suppress(OSError):
             write_frame(self._to_crawl, said)
 
@@ -96,7 +96,7 @@ class JudgeServer:
         self._end()
 
     def _end(self) -> None:
-        """Write what was judged. Processes that read pages end with this one."""
+        """Write the judged pages. Processes that read pages end with this one."""
         try:
             if self._local is not None:
                 self._local.close()
@@ -106,7 +106,7 @@ class JudgeServer:
             os._exit(0)
 
     def _pages(self) -> Iterator[FetchedPage | None]:
-        """What came; None where nothing does at the moment and a verdict is waited for."""
+        """The pages that came; None where none comes at the moment and a verdict is waited for."""
         while True:
             try:
                 page = self._coming.get(block=not self._untold)
@@ -120,7 +120,7 @@ class JudgeServer:
         assert self._local is not None
         while True:
             time.sleep(seconds)
-            with suppress(Stop, ValueError):  # the next page, or the end, tells the crawl
+            with suppress(Stop, ValueError):  # the next page, or the end, reports it to the crawl
                 self._local.flush()
             if os.getppid() != self._crawl:  # killed, and another process that it has forked keeps the pipe open
                 self._end()

@@ -1,11 +1,11 @@
 """The worker's protocol in a world of one partition and one shard.
 
-What Kafka's logs do elsewhere is done here at once: the shard answers a batch, ``decide`` rules, the shard stores. A
-page's number, which counts the pages before it, is the offset of its claim; that of a batch's first page is the
-batch's. So a survivor's number is the sum of both parts of its order.
+Here one object does at once what Kafka's logs do elsewhere: the shard answers a batch, ``decide`` rules, the shard
+stores. A page's number, which counts the pages before it, is the offset of its claim; the number of a batch's first
+page is the batch's. So a survivor's number is the sum of both parts of its order.
 
 All pages are claimed here, in their order. So the evidence for templates (``worker.verdict.titles_of_texts``) is a
-function of the pages that were judged, and its rows stand in the blocks.
+function of the judged pages, and its rows stand in the blocks.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ from worker.verdict.suspects import in_words
 from worker.verdict.titles_of_texts import TitlesOfTexts
 
 _TOLD_ANEW: Final = 1 << 23
-"""Bytes of evidence, some 150,000 pages, after which a block tells all of it: those before it need not be read."""
+"""Bytes of evidence, some 150,000 pages, after which a block repeats all of it: then earlier blocks need not be
+read."""
 _log = logging.getLogger(__name__)
 
 
@@ -45,9 +46,9 @@ class SingleShard:
     Args:
         policy: of one shard and one partition.
         new_index: makes an empty index.
-        memory: what the index may take.
+        memory: the limit for the index.
         blocks: the survivors of the pages that were judged before, each block continuing the one before it.
-        keeps: whether blocks are sealed; who writes none spares packing them.
+        keeps: whether blocks are sealed; a caller that writes none saves the packing.
 
     Raises:
         OverMemoryLimit: the survivors do not fit.
@@ -63,7 +64,7 @@ class SingleShard:
         *,
         keeps: bool = True,
     ) -> None:
-        # Nobody would be told of other findings.
+        # No one would learn of other findings.
         policy = replace(policy, findings=replace(policy.findings, groups=0))
         if not keeps:
             policy = replace(policy, flush_entries=sys.maxsize, flush_bytes=sys.maxsize)
@@ -87,30 +88,30 @@ class SingleShard:
             ) from error
         self._index: Final = new_index()
         self._index.load((piece.entries() for piece in found.pieces), count)
-        # The shard asks for memory only when all else has moved on; here a page is refused before anything has.
+        # The shard asks for memory only after all else has moved on; here a page is refused before anything has moved.
         standing = standing_of(found, policy.ttl)
         self._live: Final = LiveShard(0, policy, self._index, standing, MemoryLimit(), opens_later=True)
         self._count()
 
     @property
     def judged(self) -> int:
-        """How many pages were, in all."""
+        """The number of judged pages, in all."""
         return self._live.standing.claimed_up_to.get(0, -1) + 1
 
     @property
     def survivors(self) -> int:
-        """How many are held, some of which may have expired."""
+        """The number of survivors, some of which may have expired."""
         return len(self._index)
 
     @property
     def sealed(self) -> deque[Block]:
-        """Blocks to be written, the oldest first; to be removed once they are."""
+        """Blocks to be written, the oldest first; remove them once they are written."""
         return self._live.sealed
 
     def decide(self, claims: Claims) -> DecidedBatch:
         """The decisions on pages if they were the next, one for each, dated by the log's own time; changes nothing.
 
-        The claims are of partition 0, as if it were the only one; their offsets are not looked at.
+        The claims are of partition 0, as if it were the only one; their offsets are ignored.
         """
         number = self.judged
         clock = clocks_by_log(claims.clock, self._live.standing.watermark, self._policy.ttl)
@@ -123,7 +124,7 @@ class SingleShard:
         )
 
     def has_room_for(self, decided: DecidedBatch) -> None:
-        """To be asked once before ``take``.
+        """Call this once before ``take``.
 
         Raises:
             OverMemoryLimit: there would be more survivors than the index may hold; no page of the batch is judged then.
@@ -144,8 +145,8 @@ class SingleShard:
                 raise OverMemoryLimit(f"the page is not judged, {self._memory}: {_NEXT_MOVE}") from error
 
     def take(self, decided: DecidedBatch) -> None:
-        """Let the decisions hold, which must be those that ``decide`` gave last: later pages are compared with the
-        unique ones."""
+        """Apply the decisions, which must be those that ``decide`` gave last: later pages are compared with the unique
+        ones."""
         evidence = self._titles.keep()
         sealed = len(self.sealed)
         self._live.on_decided(decided)
@@ -171,8 +172,8 @@ class SingleShard:
         return bool(self._live.suspects.known)
 
     def is_suspect(self, decision: Decision) -> bool:
-        """Whether the page is a duplicate of a survivor that is suspect since this page or an earlier one: the same,
-        however many pages are judged together."""
+        """Whether the page is a duplicate of a survivor that is suspect since this page or an earlier one: the answer
+        does not depend on how many pages are judged together."""
         original = decision.original
         if decision.outcome != DUPLICATE or original is None:
             return False
@@ -180,13 +181,13 @@ class SingleShard:
         return since is not None and since <= decision.order
 
     def seal(self) -> None:
-        """Pack what was judged since the last block, and give back the memory of what has expired."""
+        """Pack what was judged since the last block, and free the memory of expired entries."""
         if self._live.seal():
             self._seal_evidence()
         self._live.tidy()
 
     def _seal_evidence(self) -> None:
-        """Of all pages up to where the last block ends."""
+        """Of all pages up to the end of the last block."""
         evidence = b"".join(self._evidence)
         self._told += len(evidence)
         if self._told > _TOLD_ANEW:

@@ -1,11 +1,11 @@
-"""The survivors in a folder: packed blocks, as on the index topic, one behind the other in a file.
+"""The survivors in a folder: packed blocks, as on the index topic, one after the other in a file.
 
 The file begins with eight bytes that name it. Then come records, each with the length of its payload (``uint64``), the
 CRC-32 of the payload, the CRC-32 of these twelve bytes (``uint32`` each), and the payload. The first payload is the
 scheme in words, each other one a ``Block`` that begins where the one before it ends.
 
-It outlives crashes as ``crawler_plugin.wire.files`` says: what a crash has torn is cut off with a warning at the next
-opening. A byte that was changed is a refusal that names file and byte.
+It outlives crashes as ``crawler_plugin.wire.files`` says: the next opening cuts off a record that a crash has torn,
+with a warning. A changed byte leads to a refusal that names file and byte.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 
 class StateFile:
-    """A folder with the state, held by this process alone until it is closed. Made where it is not there.
+    """A folder with the state, which only this process holds until it is closed. Made if it does not exist.
 
     Raises:
         UsageError: the folder cannot be made or read.
@@ -65,8 +65,8 @@ class StateFile:
         """Of the block that was read last."""
 
     def blocks(self) -> Iterator[Block]:
-        """All blocks, to be read to the end before anything is appended; what a crash has torn is cut off then. Later
-        they can be read again.
+        """All blocks, to be read to the end before anything is appended; at the end it cuts off a record that a crash
+        has torn. Later they can be read again.
 
         Raises:
             Refused: the file is damaged, or of another scheme.
@@ -104,8 +104,8 @@ class StateFile:
         """Write a block; when this returns, it outlives a crash of the machine.
 
         Raises:
-            Unavailable: it could not be written. The file is as before for whoever opens it, and the same block can be
-                appended again.
+            Unavailable: it could not be written. Anyone who opens the file finds it as before, and the same block can
+                be appended again.
         """
         record = _record(encode(block))
         try:
@@ -123,7 +123,7 @@ class StateFile:
         self._end += len(record)
 
     def rewrite(self, blocks: Sequence[Block]) -> None:
-        """Put these blocks in the place of all that were read: at every moment the file is the old one or the new one.
+        """Replace all blocks that were read by these: at every moment the file is the old one or the new one.
 
         Raises:
             OSError: there is no room; the file is the old one.
@@ -134,19 +134,20 @@ class StateFile:
         self._end = os.fstat(self._fd).st_size
 
     def close(self) -> None:
-        """Leave the folder to others."""
+        """Release the folder."""
         os.close(self._fd)
         self._lock.close()
 
     def _make(self, blocks: Sequence[Block] = ()) -> None:
-        """A file of these blocks; it has its name only once it is whole."""
+        """A file of these blocks; it gets its name only once it is whole."""
         with replaced(self.file, OWNER_ONLY) as beside, beside.open("wb") as out:
             out.write(_MAGIC + _record(self._scheme.encode()))
             for block in blocks:
                 out.write(_record(encode(block)))
 
     def _next(self, source: BinaryIO) -> bytes | None:
-        """The payload of the next record; None, and the place as it was, where the file ends or a torn one begins."""
+        """The payload of the next record; None, and the place as it was, where the file ends or a torn record
+        begins."""
         begin = source.tell()
         head = source.read(_HEAD_BYTES)
         if len(head) == _HEAD_BYTES:
@@ -187,7 +188,7 @@ class StateFile:
 
 
 def _pages_up_to(block: Block) -> int:
-    """How many pages were judged when the block was sealed."""
+    """The number of judged pages when the block was sealed."""
     return dict(block.claimed_up_to).get(0, -1) + 1
 
 

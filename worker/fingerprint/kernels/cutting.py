@@ -25,7 +25,7 @@ _GLUE: Array = np.array([chr(code) in GLUE for code in range(128)] + [False])
 
 
 def _prefetch(typing_context: Any, array: Any, place: Any) -> tuple[Any, Callable[..., Any]]:
-    """Have the processor fetch this place of an array from memory, while other work goes on."""
+    """Make the processor fetch this place of an array from memory, while other work goes on."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, value=arguments[0]).data
@@ -52,7 +52,7 @@ def _low(bits: int) -> int:
 
 @lean("UniTuple(uint64, 2)(int64, uint32)", inline=True)
 def _key_and_hash(node: Any, code: Any) -> tuple[Any, Any]:
-    """Of the node that a character leads to from another one."""
+    """The key and hash of the node that a character leads to from another node."""
     key = np.uint64(node) << np.uint64(_CODE_BITS) | np.uint64(code)
     return key, key * GOLDEN64
 
@@ -61,11 +61,12 @@ def _key_and_hash(node: Any, code: Any) -> tuple[Any, Any]:
 def grow(codes: Array, ends: Array, ranks: Array, firsts: Array, pairs: Array, places: Array, bits: int) -> None:
     """Put words, each with the rank of its score, into a trie that is one hash table of 2^``bits`` places.
 
-    - ``firsts`` (65536,): of each character its rank as a word, shifted by one, and whether longer words begin with it.
+    - ``firsts`` (65536,): for each character its rank as a word, shifted by one, and whether longer words begin with
+    it.
     - ``pairs`` (2^``bits`` / 4,): a bit by the hash of each two characters that words begin with. Two look-ups of five
-      end there: no word begins with what it says no to.
-    - ``places``: of each node its key, the rank, and whether it has further ones. The key is the node before it and the
-      last character: the node is that character if it is the first, else 65536 + its place.
+      end there: no word begins with a pair whose bit is 0.
+    - ``places``: for each node its key, the rank, and whether it has further ones. The key is the node before it and
+      the last character: the node is that character if it is the first, otherwise 65536 + its place.
 
     All three must be zeros. Ranks begin with 1 and are below 2^(41 - ``bits``): two million for jieba's words.
     """
@@ -120,7 +121,7 @@ def _put(text: Array, length: int, code: Any) -> int:
 def _emit(
     codes: Array, begin: int, end: int, text: Array, starts: Array, ends: Array, count: int, length: int
 ) -> tuple[int, int]:
-    """Append a token and a blank behind it."""
+    """Append a token and a blank after it."""
     if begin == end:
         return count, length
     starts[count] = length
@@ -147,10 +148,10 @@ def _most_probable(
     best: Array,
     last: Array,
 ) -> None:
-    """For each place the last character of the word that begins the most probable cut of what is left.
+    """For each place the last character of the word that begins the most probable cut of the remaining text.
 
     As in jieba: the product of the words' frequencies; of equally probable cuts the one with the longest first word.
-    ``scores`` are by rank, at 0 that of a character which is no word.
+    ``scores`` are by rank, with the score of a character that is no word at 0.
     """
     mask, low = (1 << bits) - 1, np.uint64(_low(bits))
     of_rank = (np.uint64(1) << low) - np.uint64(1)
@@ -196,7 +197,7 @@ def _most_probable(
 
 @lean("int64(uint8[::1], int64, int64)", inline=True)
 def _after_marks(kinds: Array, begin: int, end: int) -> int:
-    """Where a word begins that marks, and apostrophes behind them, stand before."""
+    """Where a word begins that has marks, and apostrophes after them, before it."""
     if begin < end and kinds[begin] == _MARK:
         while begin < end and (kinds[begin] == _MARK or kinds[begin] == _APOSTROPHE):
             begin += 1
@@ -228,7 +229,8 @@ def _classify(codes: Array, count: int, classes: Array, kinds: Array) -> None:
 def _is_glued(codes: Array, kinds: Array, place: Any, beyond: Any) -> Any:
     """Whether a sign of ``GLUE`` stands at a place, and a letter or digit of ASCII or a slash beyond it."""
     last = kinds.size - 1
-    # What stands beside a word is what a processor guesses worst: so all is looked at, and the answer is arithmetic.
+    # A processor guesses worst what stands next to a word: so the code looks at everything, and the answer is
+    # arithmetic.
     inside = (place >= 0) & (beyond >= 0) & (place <= last) & (beyond <= last)
     sign = _GLUE[min(np.int64(codes[min(max(place, 0), last)]), 128)]
     at = min(max(beyond, 0), last)
@@ -237,7 +239,7 @@ def _is_glued(codes: Array, kinds: Array, place: Any, beyond: Any) -> Any:
 
 @lean("int64(uint32[::1], uint8[::1], int32[::1], int32[::1], int32[::1], int64, uint8[::1])", entry=True)
 def mark(codes: Array, kinds: Array, plain_at: Array, starts: Array, ends: Array, count: int, once: Array) -> int:
-    """Tell of each word whether it is a part, by rule 4 of ``worker.fingerprint.text_reader``; returns how many are.
+    """Mark each word that is a part, by rule 4 of ``worker.fingerprint.text_reader``; returns how many are.
 
     All but ``once`` (zeros, count) as ``cut`` leaves them.
     """
@@ -258,10 +260,10 @@ def mark(codes: Array, kinds: Array, plain_at: Array, starts: Array, ends: Array
 def thin(
     hashes: Array, once: Array, parts: int, text: Array, starts: Array, ends: Array, count: int, apart: Array
 ) -> int:
-    """Leave out each word that ``once`` says counts once, where it has stood before as such; returns how many are left.
+    """Leave out each word that counts only once, by ``once``, and has counted before; returns how many are left.
 
     ``hashes`` and ``starts`` become those of the words that are left, and ``ends`` those of the pairs that they begin.
-    Two words that were not neighbours are spelled once more in ``apart``, behind each other; their pairs' places are
+    Two words that were not neighbours are spelled once more in ``apart``, one after the other; their pairs' places are
     counted from the end of ``text`` on.
     """
     bits = 4
@@ -329,12 +331,12 @@ def cut(
     unit_ends: Array,
     plain_at: Array,
 ) -> tuple[int, int]:
-    """The words and units of ``worker.fingerprint.text_reader``, in UTF-8 with a blank behind each.
+    """The words and units of ``worker.fingerprint.text_reader``, in UTF-8 with a blank after each.
 
-    Of ``codes``, ``count`` are read. Returns how many there are of each. With tables
-    ``places`` of size 0 there is no dictionary: the words are then left out. With one, most units are not spelled out
-    once more: ``unit_starts`` and ``unit_ends`` are then as in ``xxh3.hash_units``. Of each word of ASCII letters and
-    digits ``plain_at`` (count,) tells the character behind its first.
+    Reads ``count`` of ``codes``. Returns the number of words and the number of units. With tables ``places`` of size 0
+    there is no dictionary: then there are no words. With a dictionary, most units are not spelled out once more:
+    ``unit_starts`` and ``unit_ends`` are then as in ``xxh3.hash_units``. For each word of ASCII letters and digits
+    ``plain_at`` (count,) holds the character after its first.
     """
     _classify(codes, count, classes, kinds)
     plain_at[:] = 0
@@ -359,7 +361,7 @@ def cut(
             text[length] = np.uint8(codes[end])
             length += 1
             end += 1
-        if seen == _PLAIN:  # most words: what has just been written is theirs, and anyone else's is written over
+        if seen == _PLAIN:  # most words: the text just written is theirs; other words overwrite it
             text[length] = 0x20
             unit_starts[units] = words if dictionary else units_written
             unit_ends[units] = A_WORD if dictionary else length

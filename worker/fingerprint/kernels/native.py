@@ -1,4 +1,4 @@
-"""What makes a kernel of a function. ``KERNELS`` are the files that kernels stand in."""
+"""Turns functions into kernels. ``KERNELS`` are the files that hold kernels."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ kernel: Final = compiler_of("worker.fingerprint.kernels", ("native", *KERNELS))
 
 
 def lean(signature: str, *, entry: bool = False, inline: bool = False) -> Callable[[Function], Function]:
-    """The same of functions that make no arrays: numba counts no references in them, which locks memory each time."""
+    """The same for functions that make no arrays: numba counts no references in them, which locks memory each time."""
     return kernel(signature, entry=entry, inline=inline, _nrt=False)

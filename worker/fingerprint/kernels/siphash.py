@@ -1,4 +1,4 @@
-"""SipHash-2-4 of many short slices of a text, in compiled steps: what ``xxh3`` is where there is a key."""
+"""SipHash-2-4 of many short slices of a text, in compiled steps: replaces ``xxh3`` if there is a key."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from worker.fingerprint.kernels.native import Array, lean
 from worker.fingerprint.kernels.xxh3 import A_CHARACTER, A_WORD, load64
 
 ROOM = 8
-"""Bytes that must be there to be read behind the last slice of a text."""
+"""Bytes that must be readable after the last slice of a text."""
 
 
 @lean("uint64(uint64, int64)", inline=True)
@@ -34,7 +34,7 @@ def _round(a: Any, b: Any, c: Any, d: Any) -> tuple[Any, Any, Any, Any]:
 
 @lean("UniTuple(uint64, 4)(uint64, uint64, uint64, uint64, uint64)", inline=True)
 def _taken_in(a: Any, b: Any, c: Any, d: Any, block: Any) -> tuple[Any, Any, Any, Any]:
-    """The state after eight bytes more."""
+    """The state after eight more bytes."""
     d ^= block
     a, b, c, d = _round(a, b, c, d)
     a, b, c, d = _round(a, b, c, d)
@@ -93,8 +93,8 @@ def hash_slices(
 ) -> int:
     """The SipHash of text[starts[i]:ends[i]] for the first ``count`` slices; ``key`` (2,) is little endian.
 
-    Returns how many are longer than ``longest``; their numbers stand in ``too_long``, and their hashes are left
-    out. Behind the last slice the text must have ``ROOM``.
+    Returns how many are longer than ``longest``; their numbers go to ``too_long``, and they get no hash. After the last
+    slice the text must have ``ROOM``.
     """
     long = 0
     for number in range(count):

@@ -23,7 +23,7 @@ def _mixed(value: Any) -> Any:
 @lean("void(uint64[::1], uint32[::1], uint32[::1])")
 def _minima(members: Array, multipliers: Array, smallest: Array) -> None:
     whole = members.size - members.size % 4
-    for number in range(0, whole, 4):  # four at once, for which what is smallest is read and written once
+    for number in range(0, whole, 4):  # four at once: the smallest value is then read and written once
         first, second = np.uint32(members[number]), np.uint32(members[number + 1])
         third, fourth = np.uint32(members[number + 2]), np.uint32(members[number + 3])
         for slot in range(multipliers.size):

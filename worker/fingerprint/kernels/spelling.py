@@ -1,4 +1,4 @@
-"""Code points to their normalised spelling, and the scripts they are of, in compiled steps."""
+"""Code points to their normalised spelling, and their scripts, in compiled steps."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from numba import types
 from worker.fingerprint.kernels.native import Array, kernel, lean
 
 TOO_LONG: Final = -2
-"""What ``spell`` returns where the spelling does not fit."""
+"""The return value of ``spell`` where the spelling does not fit."""
 COMPOSES: Final = -1
-"""What ``spell`` returns for a text that only ``normalise`` can spell."""
+"""The return value of ``spell`` for a text that only ``normalise`` can spell."""
 MIXED, TONED = 1, 2
 
 
@@ -25,7 +25,7 @@ _COMPOSES, _JOINS, _KEEPS = np.uint32(0x110001), np.uint32(1 << 21), np.uint32(1
 _ORDER, _PAIRS, _IS_MARK = np.uint32(22), np.uint32(1 << 30), np.uint32(1 << 31)
 _CODE, _CLASS = np.uint32(0x1FFFFF), np.uint32(0xFF)
 _MOST_MARKS = 30
-_ABOVE = 230  # the class of marks above: none that a letter is composed of has a higher one
+_ABOVE = 230  # the class of marks above: no mark that a letter is composed of has a higher one
 _NON_JOINER, _JOINER = np.uint32(0x200C), np.uint32(0x200D)
 _HEH, _TWO_EYED_HEH = np.uint32(0x647), np.uint32(0x6BE)
 
@@ -53,7 +53,7 @@ def _closes_up(spelled: Array, length: int, code: Any, classes: Array) -> Any:
 
 @lean("boolean(uint32)", inline=True)
 def _is_composed(code: Any) -> Any:
-    """Whether it may be a Latin letter with marks, as letters without are that stand among them."""
+    """Whether it may be a Latin letter with marks, or a letter without marks that stands among these."""
     return code - np.uint32(0xC0) < np.uint32(0x190) or code - np.uint32(0x1E00) < np.uint32(0x100)
 
 
@@ -65,7 +65,7 @@ def _is_vietnamese(code: Any) -> Any:
 
 @lean("int64(uint64[::1], uint32, uint32)", inline=True)
 def _find(pairs: Array, before: Any, code: Any) -> Any:
-    """Where a pair stands among ``pairs``, or -1."""
+    """The place of a pair among ``pairs``, or -1."""
     key = np.uint64(before) << np.uint64(32) | np.uint64(code)
     at, beyond = 0, pairs.size
     while at < beyond:  # numba takes half a second to compile ``np.searchsorted``
@@ -119,21 +119,20 @@ def spell(
     spelled: Array,
 ) -> tuple[int, int]:
     """The normalised spelling of ``codes``: writes it into ``spelled``, and returns its length, or ``COMPOSES``, and
-    what is left as it is: ``MIXED`` if Latin and Greek or Cyrillic letters stand side by side in it, ``TONED`` if
-    it is Vietnamese, for ``move_tones``.
+    the work that is left: ``MIXED`` if Latin and Greek or Cyrillic letters stand side by side in it, ``TONED`` if it is
+    Vietnamese, for ``move_tones``.
 
-    ``table`` is that of ``normalise``; ``expanding`` are its characters of several, ascending, which are spelled
-    ``expansions[bounds[i]:bounds[i + 1]]``; ``pairs`` are its pairs, ascending, and ``paired`` what is written for
-    them. Where a spelling has no room in ``spelled``, beyond as many characters as ``codes`` has, it returns
-    ``TOO_LONG``.
+    ``table`` is that of ``normalise``; ``expanding`` are its characters that become several, ascending, which are
+    spelled ``expansions[bounds[i]:bounds[i + 1]]``; ``pairs`` are its pairs, ascending, and ``paired`` their spellings.
+    If a spelling does not fit into ``spelled``, beyond as many characters as ``codes`` has, it returns ``TOO_LONG``.
     """
     last = table.size - 1
     length = 0
-    blank = True  # at the beginning none is written
-    other = False  # whether what was written last is Greek or Cyrillic
+    blank = True  # no blank is written at the beginning
+    other = False  # whether the last written character is Greek or Cyrillic
     left = 0
-    # The length behind the last mark; how many there are up to it in a row, the class of the last one, and whether any
-    # since the last character of class 0 has become no part of that.
+    # The length after the last mark; how many marks there are up to it in a row, the class of the last one, and whether
+    # any mark since the last character of class 0 has not become part of that character.
     marked, row, highest = -1, 0, np.int64(0)
     loose = np.int64(0)
     for place in range(codes.size):
@@ -150,8 +149,8 @@ def spell(
                 left |= TONED * _is_vietnamese(spelling)
                 if blank and _closes_up(spelled, length, spelling, classes):
                     length -= 1
-            # Where words end is what a processor guesses worst: so the character is written either way, and whether
-            # it stays there is arithmetic.
+            # A processor guesses worst where words end: so the character is written either way, and arithmetic decides
+            # whether it stays there.
             spelled[length] = spelling
             is_blank = spelling == np.uint32(0x20)
             length += (spelling != np.uint32(0)) & ~(is_blank & blank)
@@ -251,7 +250,7 @@ def spell(
 
 @kernel("void(uint32[::1], int64, uint8[::1], int64[::1])", entry=True)
 def tally(codes: Array, count: int, scripts: Array, tallies: Array) -> None:
-    """How many of the first ``count`` characters are of each script, added to ``tallies``."""
+    """Add to ``tallies`` how many of the first ``count`` characters are of each script."""
     last = scripts.size - 1
     lanes = np.zeros((4, tallies.size), np.int64)  # neighbours are mostly of one script, and would wait for each other
     for place in range(count):

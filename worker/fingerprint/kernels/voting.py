@@ -13,12 +13,12 @@ FREE: Final = 0
 
 
 ALWAYS = 63
-"""Number of what stands for all languages: its noise words are those of every text, and of no other language."""
+"""The number that stands for all languages: their noise words are those of every text, and of no other language."""
 
 
 @lean("int64(uint64[::1], int64, uint64)", inline=True)
 def _place(members: Array, bits: int, value: Any) -> Any:
-    """Where a hash stands in a set of 2^``bits`` places, or may be put."""
+    """The place of a hash in a set of 2^``bits`` places, or a place for it."""
     mask = (1 << bits) - 1
     place = np.int64((value * GOLDEN64) >> np.uint64(64 - bits))
     while members[place] != np.uint64(FREE) and members[place] != value:
@@ -28,8 +28,8 @@ def _place(members: Array, bits: int, value: Any) -> Any:
 
 @lean("void(uint64[::1], uint64[::1], uint64[::1], uint64[::1], int64)", entry=True)
 def gather(hashes: Array, languages: Array, members: Array, languages_of: Array, bits: int) -> None:
-    """Put hashes into a set of 2^``bits`` places, more than there are hashes, and beside them of which languages they
-    are noise words, a bit each. ``members`` must be ``FREE``."""
+    """Put hashes into a set of 2^``bits`` places, more than there are hashes, and next to each the languages that it is
+    a noise word of, a bit each. ``members`` must be ``FREE``."""
     for number in range(hashes.size):
         place = _place(members, bits, hashes[number])
         members[place] = hashes[number]
@@ -38,7 +38,7 @@ def gather(hashes: Array, languages: Array, members: Array, languages_of: Array,
 
 @kernel("int64(uint64[::1], int64, uint64[::1], int64[::1])")
 def _count(hashes: Array, count: int, distinct: Array, weights: Array) -> int:
-    """Distinct hashes and how often each is there; returns how many."""
+    """Distinct hashes and how often each occurs; returns how many."""
     bits = 4
     while 1 << bits < 2 * count:
         bits += 1
@@ -118,10 +118,10 @@ def vote(
 ) -> tuple[Any, int]:
     """The SimHash of a text's weighted features, by tf, and their number.
 
-    ``words`` (count,) are the hashes of all its tokens, ``pairs`` (count - 1,) those of their pairs, ``noise`` those of
-    the noise words and ``languages`` whose, as of ``gather``, or empty. The limits are ``LEAST_SHARE`` of
-    ``worker.page.words.noise``, and ``PAIRS`` and ``LARGEST_SHARE`` of ``worker.fingerprint.text_reader``. A bit is 1
-    if and only if its votes sum up above zero: a tie is 0.
+    ``words`` (count,) are the hashes of all its tokens, ``pairs`` (count - 1,) the hashes of their pairs. ``noise`` are
+    the hashes of the noise words and ``languages`` their languages, as from ``gather``, or empty. The limits are
+    ``LEAST_SHARE`` of ``worker.page.words.noise``, and ``PAIRS`` and ``LARGEST_SHARE`` of
+    ``worker.fingerprint.text_reader``. A bit is 1 if and only if its votes sum up above zero: a tie is 0.
     """
     distinct = np.empty(2 * count + 1, np.uint64)
     weights = np.empty(2 * count + 1, np.int64)

@@ -16,7 +16,7 @@ LONGEST: Final = 128
 """Bytes of the longest token or pair that ``hash_slices`` hashes itself."""
 A_WORD: Final = -1
 A_CHARACTER: Final = -2
-"""In place of a unit's end: it is equal to a word, or a single character of three bytes in UTF-8."""
+"""In place of a unit's end: the unit is equal to a word, or a single character of three bytes in UTF-8."""
 
 
 def _loads(bits: int) -> Callable[[Any, Any], Any]:
@@ -130,7 +130,7 @@ def _xxh3(text: Array, begin: int, length: int, secret: Array) -> Any:
 def hash_slices(text: Array, starts: Array, ends: Array, count: int, secret: Array, hashes: Array) -> int:
     """The XXH3 of text[starts[i]:ends[i]] for the first ``count`` slices.
 
-    Returns how many are longer than ``LONGEST``; their hashes are left out.
+    Returns how many are longer than ``LONGEST``; these get no hash.
     """
     long = 0
     for number in range(count):

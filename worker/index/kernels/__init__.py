@@ -1,3 +1,3 @@
-"""The tables of a shard, compiled: ``plan`` says where what is kept, ``slabs`` and ``growth`` take entries in, many at
-once by ``bulk``, ``nearness`` compares, ``scan`` and ``banded`` look up, ``titles`` tells which pages to look up twice.
+"""The tables of a shard, compiled: ``plan`` defines the memory layout, ``slabs`` and ``growth`` add entries, ``bulk``
+many at once, ``nearness`` compares, ``scan`` and ``banded`` look up, ``titles`` finds the pages to look up twice.
 """

@@ -35,7 +35,7 @@ I64 = NDArray[np.int64]
 
 @compiled("int64(int64[::1], uint32[::1], uint32, uint64[::1], int64, uint64, int64, int64)", inner=True)
 def _first_keyed(state: State, row: Row, tag: Any, sketch: U64, page: int, scope: Any, lower: int, best: int) -> int:
-    """The first entry of a bucket with this key, in [lower, best), whose sketch is near; else ``best``.
+    """The first entry of a bucket with this key, in [lower, best), whose sketch is near; otherwise ``best``.
 
     ``page`` is the address of the query's ``PAGE_WORDS``.
     """
@@ -91,7 +91,7 @@ def _row_of_key(state: State, band: int, key: Any) -> Any:
 
 @compiled("void(int64[::1], uint32[:, ::1], uint64[:, ::1], uint32[:, ::1], uint64[::1], int64, int64[::1])")
 def earliest(state: State, keys: U32, sketches: U64, pages: U32, scopes: U64, lower: int, best: I64) -> None:
-    """Lower ``best`` (n,) to the earliest entry with a key in common and a near sketch."""
+    """Lower ``best`` (n,) to the earliest entry that has a key in common and a near sketch."""
     count, page = keys.shape[0], pages.ctypes.data
     for ahead in range(-ROWS_AHEAD, count):
         if ahead + ROWS_AHEAD < count:

@@ -1,13 +1,13 @@
-"""Adds many entries at once. They are dealt into heaps first, one for each group of neighbouring rows, so that the rows
+"""Adds many entries at once. It first deals them into heaps, one for each group of neighbouring rows, so that the rows
 and slabs of a heap stay in a core's cache while its entries are written (radix partitioning; Manegold, Boncz, Kersten:
 Optimizing Main-Memory Join on Modern Hardware, IEEE TKDE 2002). Entries of one row keep their order.
 
 1. ``count`` says how many entries each heap gets.
-2. ``deal`` writes each entry to its heap; all heaps lie in one array, one behind the other.
-3. ``put_away`` takes heap by heap, makes room in each row once for all that the row gets, and writes. Entries of rows
-   that are split, keep copies or become too full are left to ``growth``, which adds them one by one.
+2. ``deal`` writes each entry to its heap; all heaps lie in one array, one after the other.
+3. ``put_away`` takes heap by heap, makes room once in each row for all the entries that the row gets, and writes. It
+   leaves entries of rows that are split, keep copies or become too full to ``growth``, which adds them one by one.
 
-An entry in a heap is 64 bits: tag, row in the heap, and number among those that are dealt.
+An entry in a heap is 64 bits: tag, row in the heap, and number among the dealt entries.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from worker.index.kernels.native import compiled, u16_at, u32_at, u64_at
 from worker.index.kernels.slabs import State, form_of, move, row_of, slab_at, slots_after
 
 _HEAP_BITS = 8
-"""Rows a heap, as bits: 256 of them with 150 entries each are 300 kB, which a core's own cache holds."""
+"""Rows of a heap, as bits: 256 of them with 150 entries each are 300 kB, which a core's own cache holds."""
 _HEAP_ROWS = 1 << _HEAP_BITS
 NUMBER_BITS: Final = 24
-"""For the number of an entry: so many, as a power of two, are dealt at once."""
+"""Bits for the number of an entry: two to their power is how many are dealt at once."""
 _TAG_AT = NUMBER_BITS + _HEAP_BITS
 
 U64 = NDArray[np.uint64]
@@ -35,7 +35,7 @@ Mask = NDArray[np.bool_]
 
 
 def heaps_of(rows: int) -> int:
-    """How many heaps a table of so many rows has."""
+    """The number of heaps of a table of this many rows."""
     return -(-rows // _HEAP_ROWS)
 
 
@@ -51,7 +51,7 @@ def _value(values: int, count: int, keyed: bool, at: int) -> Any:
 def count(state: State, number: int, values: int, keyed: bool, left_out: Mask, begin: int, end: int, ends: I64) -> None:
     """Add to ``ends[1:]`` how many of the entries from ``begin`` to ``end``, whose values are there, each heap gets.
 
-    Those that ``left_out`` (all entries,) names get none; without rows it names none.
+    Entries that ``left_out`` (all entries,) marks go to no heap; without rows it marks none.
     """
     table = table_of(state, number)
     first = table[plan.TABLE_ROW]
@@ -87,12 +87,12 @@ def deal(
 def put_away(
     state: State, number: int, first: int, dealt: U64, ends: I64, left: I64, share: int, more: int, begin: int
 ) -> int:
-    """Put the heaps from ``begin`` on into their rows; returns how far it came, the number of heaps or where it wants a
-    region.
+    """Put the heaps from ``begin`` on into their rows; returns how far it came: the number of heaps, or the heap where
+    it wants a region.
 
-    ``first`` is the slot of entry 0. A row that needs place gets it for one entry in ``share`` and for ``more`` beside.
-    What is not put away is written to the beginning of ``dealt``: in the upper half its tag, or its key in a table of
-    keys, in the lower its number. ``left[0]`` counts them.
+    ``first`` is the slot of entry 0. A row that needs room gets it for one entry in ``share`` and for ``more`` in
+    addition. Entries that are not put away are written to the beginning of ``dealt``: in the upper half their tag, or
+    their key in a table of keys, in the lower half their number. ``left[0]`` counts them.
     """
     table = table_of(state, number)
     tags, slots = np.empty(_HEAP_ROWS, np.int64), np.empty(_HEAP_ROWS, np.int64)

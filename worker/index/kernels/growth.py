@@ -1,13 +1,13 @@
-"""How tables grow: entries are added, rows spread, full buckets split.
+"""How tables grow: adding entries, spreading rows, splitting full buckets.
 
 **Rows** grow with the entries, one row at a time (linear hashing; Litwin, VLDB 1980): the next row takes from one
 earlier row the entries whose key has the next bit set. No step depends on the size of the table.
 
-**Split.** Bits that all entries of a full bucket have in common are of no more use; the others are cut into four
-groups. Two fingerprints within three bits agree in at least one of four groups (the pigeonhole of ``layout``, once
-more), so each entry goes into four buckets, by each of the groups, and a look-up asks four. Such a bucket that becomes
-too full is split again by the bits then left. Where more than half of the entries agree in three groups or four, they
-would come out as they went in: equal or nearly equal entries, which cannot both be survivors. They stay together.
+**Split.** Bits that all entries of a full bucket have in common no longer help; the others are cut into four groups.
+Two fingerprints within three bits agree in at least one of four groups (the pigeonhole of ``layout``, once more), so
+each entry goes into four buckets, by each of the groups, and a look-up asks four. If such a bucket becomes too full, it
+is split again by the remaining bits. Where more than half of the entries agree in three groups or four, a split would
+not part them: equal or nearly equal entries, which cannot both be survivors. They stay together.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LINE = 64
 _FETCHED = 1024
 """Bytes of a slab that are fetched ahead; the processor goes on by itself where a slab is longer."""
 _AHEAD = 12
-"""A slab is fetched so many entries before one is written to it, and its row as many earlier: time for memory."""
+"""A slab is fetched this many entries before one is written to it, and its row as many earlier: time for memory."""
 
 
 @compiled("int64[::1](int64[::1], int64)", inline=True)
@@ -83,13 +83,13 @@ def row_for(table: State, arranged: Any) -> int:
 
 @compiled("uint32(int64[::1], uint64)", inline=True)
 def tag_for(table: State, arranged: Any) -> Any:
-    """32 bits behind the key."""
+    """The 32 bits after the key."""
     return np.uint32((arranged >> np.uint64(table[plan.TABLE_KEY_BITS])) & np.uint64(0xFFFFFFFF))
 
 
 @compiled("uint64(uint64, int64, int64)", inline=True)
 def _group_first(rest: Any, bits: int, begin: int) -> Any:
-    """``rest``, of so many bits, rotated such that bit ``begin`` comes first."""
+    """``rest``, of this many bits, rotated such that bit ``begin`` comes first."""
     all_bits = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
     if begin == 0:
         return rest & all_bits
@@ -98,7 +98,7 @@ def _group_first(rest: Any, bits: int, begin: int) -> Any:
 
 @compiled("uint64(int64[::1], int64, uint64)", inner=True)
 def _rest_at(state: State, node: int, arranged: Any) -> Any:
-    """The bits of an arranged value that are left where a node is reached."""
+    """The bits of an arranged value that are left at a node."""
     path = np.int64(0)
     depth = 0
     at = node_of(state, node)
@@ -118,7 +118,7 @@ def _rest_at(state: State, node: int, arranged: Any) -> Any:
 
 @compiled("int64(int64[::1], int64, uint64)", inner=True)
 def leaves(state: State, row: int, arranged: Any) -> int:
-    """The buckets of a value below a row that was split: how many; row, tag, parent and group stand in the scratch."""
+    """The number of buckets of a value below a row that was split; row, tag, parent and group go to the scratch."""
     scratch = i64_at(state[plan.SCRATCH], plan.SCRATCH_WORDS)
     out = scratch[: plan.LEAVES * plan.LEAF_WORDS]
     queue = scratch[plan.LEAVES * plan.LEAF_WORDS :]
@@ -203,7 +203,8 @@ def _splits_well(state: State, table: State, row: int, parent: int, group: int, 
 
 @compiled("boolean(int64[::1], int64, int64, int64, int64, int64)", inner=True)
 def make_room(state: State, number: int, row: int, parent: int, group: int, bits: int) -> bool:
-    """Place for one more entry in a bucket that is no node; false: a region is wanted, or a split of ``WANTED_ROW``."""
+    """Make room for one more entry in a bucket that is no node; false: it wants a region, or a split of
+    ``WANTED_ROW``."""
     words = row_of(state, row)
     length, capacity = int(words[plan.LENGTH]), int(words[plan.CAPACITY])
     if length < capacity:
@@ -225,7 +226,7 @@ def make_room(state: State, number: int, row: int, parent: int, group: int, bits
 
 @compiled("void(int64[::1], int64, uint32, int64)", inner=True)
 def put(state: State, row: int, tag: Any, slot: int) -> None:
-    """Write an entry behind the last one of a bucket that has place."""
+    """Write an entry after the last one of a bucket that has room."""
     words = row_of(state, row)
     form, length, capacity = form_of(words), int(words[plan.LENGTH]), int(words[plan.CAPACITY])
     at = slab_at(state, words)
@@ -246,7 +247,7 @@ def put(state: State, row: int, tag: Any, slot: int) -> None:
 
 @compiled("boolean(int64[::1], int64, int64, uint64, int64)", inner=True)
 def add_below(state: State, number: int, row: int, arranged: Any, slot: int) -> bool:
-    """Add an entry to the buckets below a row that was split; false as ``make_room``, then to none of them."""
+    """Add an entry to the buckets below a row that was split; false as for ``make_room``, then it is added to none."""
     found = leaves(state, row, arranged)
     out = i64_at(state[plan.SCRATCH], plan.LEAVES * plan.LEAF_WORDS)
     for leaf in range(0, found * plan.LEAF_WORDS, plan.LEAF_WORDS):
@@ -259,14 +260,14 @@ def add_below(state: State, number: int, row: int, arranged: Any, slot: int) -> 
 
 @compiled("void(int64, int64)", inline=True)
 def fetch_lines(at: int, size: int) -> None:
-    """Have so many bytes fetched, up to the end of a line: sixteen tags are compared at once, the last ones, too."""
+    """Fetch this many bytes, up to the end of a line: sixteen tags are compared at once, the last ones, too."""
     for line in range(at & -_LINE, at + min(size + _LINE - 1 & -_LINE, _FETCHED), _LINE):
         fetch(line)
 
 
 @compiled("void(int64[::1], int64)", inline=True)
 def fetch_end(state: State, row: int) -> None:
-    """Have the place of a bucket's next entry fetched, or the whole of a bucket that has to move first."""
+    """Fetch the place of a bucket's next entry, or the whole of a bucket that has to move first."""
     words = row_of(state, row)
     if form_of(words) != plan.NODE and words[plan.CAPACITY] > 0:
         form, length, capacity = form_of(words), int(words[plan.LENGTH]), int(words[plan.CAPACITY])
@@ -314,7 +315,7 @@ def add(state: State, number: int, new: NDArray[np.uint32], begin: int) -> int:
 
 @compiled("int64(int64[::1], int64, uint32[::1], uint32[::1], int64)")
 def add_keys(state: State, number: int, keys: NDArray[np.uint32], new: NDArray[np.uint32], begin: int) -> int:
-    """Add the slots ``new[begin:]`` to a table by 32-bit keys, given beside them; returns how far it came."""
+    """Add the slots ``new[begin:]`` to a table by their 32-bit keys, given separately; returns how far it came."""
     table = table_of(state, number)
     count = new.size
     for ahead in range(begin - 2 * _AHEAD, count):
@@ -380,8 +381,8 @@ def _spread(state: State, table: State, place: int) -> bool:
 
 @compiled("int64(int64[::1], int64, int64)")
 def spread(state: State, number: int, rows: int) -> int:
-    """Add rows, whose words are zero, to a table until there are so many; returns how many there are when it stops for
-    a region."""
+    """Add rows, whose words are zero, to a table up to this number; returns the number of rows when it stops for a
+    region."""
     table = table_of(state, number)
     column = table[plan.TABLE_COLUMN]
     for place in range(table[plan.TABLE_ROWS], rows):
@@ -406,9 +407,9 @@ def spread(state: State, number: int, rows: int) -> int:
 
 @compiled("boolean(int64[::1], int64, int64)")
 def split(state: State, number: int, node: int) -> bool:
-    """Split ``WANTED_ROW`` into the rows of a node, which are zero; false if it found no place in the open region.
+    """Split ``WANTED_ROW`` into the rows of a node, which are zero; false if there was no room in the open region.
 
-    The node's words but its rows are set here. The open region must have place for all at once.
+    It sets the node's words except its rows. The open region must have room for all at once.
     """
     table = table_of(state, number)
     row, parent, group = int(state[plan.WANTED_ROW]), int(state[plan.WANTED_PARENT]), int(state[plan.WANTED_GROUP])

@@ -1,4 +1,4 @@
-"""What the claims of one batch are to each other and to those before them, compiled."""
+"""How the claims of one batch relate to each other and to those before them, compiled."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ K, RATIO_LEAST, RATIO_MOST, SKETCHED, THRESHOLD, SKETCH_LEAST, SKETCH_MOST, HAMM
 LEAST_ACROSS, SHORT, SHORT_THRESHOLD, SHORT_LEAST, SHORT_MOST, RULES = range(8, 14)
 """Places of the rules' numbers, and how many there are."""
 HEADS = 2048
-"""Rows that the keys of a band, and the blocks of fingerprints, are spread over at least, by their lowest bits."""
+"""Least number of rows over which the keys of a band, and the blocks of fingerprints, are spread, by their lowest
+bits."""
 MOST_HEADS = 1 << 16
 """As many as a block has values."""
 BLOCKS = 4
-"""Of 16 bits each: one of them is equal in fingerprints that differ in three bits at most."""
+"""Blocks of 16 bits each: fingerprints that differ in at most three bits have one of them equal."""
 
 Mask = NDArray[np.bool_]
 I64 = NDArray[np.int64]
@@ -30,7 +31,7 @@ Pages = NDArray[np.uint32]
 
 @compiled("void(int64[::1], int64[::1], int64[::1], boolean[::1])")
 def first_claims(partition: I64, offset: I64, claimed: I64, void: Mask) -> None:
-    """Mark the claims that are not the first of their page; moves ``claimed``, by partition, on claim by claim."""
+    """Mark the claims that are not the first of their page; moves ``claimed``, by partition, with each claim."""
     for place in range(partition.shape[0]):
         here = partition[place]
         void[place] = offset[place] <= claimed[here]
@@ -97,12 +98,12 @@ def earliest(
     sketches: U64,
     earlier: I64,
 ) -> None:
-    """For each page that is ``asked``, the place of the earliest survivor before it that it is near to, else -1.
+    """For each page that is ``asked``, the place of the earliest survivor before it that it is near to, otherwise -1.
 
     Survivors are the pages that are asked, near to none, and ``stored``. A ``pardoned`` page is compared only with
-    those that have its number in ``urls``. ``pages`` has the words of ``plan.PAGE_WORDS``. Those that are near to pages
-    of their own title only lie apart, as in ``worker.index.apart``: else a batch of one text under many titles would be
-    walked through for each of them.
+    pages that have its number in ``urls``. ``pages`` has the words of ``plan.PAGE_WORDS``. Pages that are near to pages
+    of their own title only lie apart, as in ``worker.index.apart``: otherwise a batch of one text under many titles
+    would be walked through for each of them.
     """
     count, keys, tokens = values.shape[0], bands.shape[1], pages[:, plan.PAGE_TOKENS].astype(np.int64)
     spread = HEADS

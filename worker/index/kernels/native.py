@@ -1,10 +1,10 @@
 """What numba lacks: memory by its address, fetching ahead, and sixteen comparisons at once.
 
-An index of many gigabytes is many pieces of memory. A kernel reaches them by address: handing over an array costs a
-tenth of a microsecond each, as long as half a look-up takes.
+An index of many gigabytes consists of many pieces of memory. A kernel reaches them by address: handing over an array
+costs a tenth of a microsecond each, as long as half a look-up takes.
 
-Bounds: views are made with their length, so under ``NUMBA_BOUNDSCHECK=1`` every access through one is checked. The
-comparisons of many at once are then made one by one, through such a view.
+Bounds: views are made with their length, so under ``NUMBA_BOUNDSCHECK=1`` every access through one is checked.
+Comparisons of many at once are then made one by one, through such a view.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _compile: Final = compiler_of("worker.index.kernels", KERNELS)
 
 
 def compiled(signature: str, *, inner: bool = False, inline: bool = False) -> Callable[[Function], Function]:
-    """A kernel of these types, which Python calls unless it is ``inner`` or ``inline``; these are for other kernels."""
+    """A kernel of these types. Python calls it unless it is ``inner`` or ``inline``; these are for other kernels."""
     return _compile(signature, entry=not (inner or inline), inline=inline)
 
 
@@ -119,7 +119,7 @@ popcount: Final[Callable[[Any], Any]] = intrinsic(_popcount)
 lowest: Final[Callable[[Any], Any]] = intrinsic(_lowest)
 """Number of the lowest set bit; there must be one."""
 fetch: Final[Callable[[int], None]] = intrinsic(_fetch)
-"""Have the processor fetch the cache line of an address; an address of nothing does no harm."""
+"""Make the processor fetch the cache line of an address; an address of nothing does no harm."""
 
 _copy_bytes: Final[Callable[[int, int, int], None]] = intrinsic(_copy)
 
@@ -165,7 +165,7 @@ _near_64: Final = _vector_mask(64, 32, _within)
 _equal_32: Final = _vector_mask(32, 16, _equal)
 
 READ_AHEAD: Final = 256
-"""Bytes behind the end of a slab that the comparisons may read: memory for slabs is that much longer."""
+"""Bytes after the end of a slab that the comparisons may read: memory for slabs is that much longer."""
 
 if numba.config.BOUNDSCHECK:
 
@@ -177,7 +177,7 @@ if numba.config.BOUNDSCHECK:
 
     @compiled("uint64(int64, uint32, uint32, int64)", inline=True)
     def near_64(address: int, tag: Any, radius: Any, count: int) -> Any:
-        """Of up to 64 tags of 32 bits those within ``radius`` bits of ``tag``, as a mask; higher bits are anything."""
+        """The tags, of up to 64 of 32 bits, within ``radius`` bits of ``tag``, as a mask; higher bits are undefined."""
         tags = u32_at(address, count)
         mask = np.uint64(0)
         for lane in range(min(count, 64)):
@@ -189,7 +189,7 @@ if numba.config.BOUNDSCHECK:
 
     @compiled("uint64(int64, uint32, int64)", inline=True)
     def equal_32(address: int, tag: Any, count: int) -> Any:
-        """Of up to 32 tags of 16 bits those equal to ``tag``, as a mask; higher bits are anything."""
+        """The tags, of up to 32 of 16 bits, equal to ``tag``, as a mask; higher bits are undefined."""
         tags = u16_at(address, count)
         mask = np.uint64(0)
         for lane in range(min(count, 32)):
@@ -206,7 +206,7 @@ else:
 
     @compiled("uint64(int64, uint32, uint32, int64)", inline=True)
     def near_64(address: int, tag: Any, radius: Any, count: int) -> Any:
-        """Of up to 64 tags of 32 bits those within ``radius`` bits of ``tag``, as a mask; higher bits are anything."""
+        """The tags, of up to 64 of 32 bits, within ``radius`` bits of ``tag``, as a mask; higher bits are undefined."""
         return _near_64(address, tag, radius)
 
     @compiled("uint64(int64, uint32, uint32, int64)", inline=True)
@@ -221,5 +221,5 @@ else:
 
     @compiled("uint64(int64, uint32, int64)", inline=True)
     def equal_32(address: int, tag: Any, count: int) -> Any:
-        """Of up to 32 tags of 16 bits those equal to ``tag``, as a mask; higher bits are anything."""
+        """The tags, of up to 32 of 16 bits, equal to ``tag``, as a mask; higher bits are undefined."""
         return _equal_32(address, tag, np.uint32(0))

@@ -1,5 +1,5 @@
-"""When an entry is near to what is looked for: the rules of ``worker.fingerprint.near`` and ``scoped``, in compiled
-steps."""
+"""When an entry is near to a page that is looked up: the rules of ``worker.fingerprint.near`` and ``scoped``, in
+compiled steps."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def is_alone(doubt: int, tokens: int, least: int) -> bool:
 
 @compiled("uint64(int64[::1], int64)", inline=True)
 def mask_at(state: State, slot: int) -> Any:
-    """By what an entry stands apart besides its scope, see ``worker.index.apart``."""
+    """The mask by which an entry lies apart in addition to its scope, see ``worker.index.apart``."""
     if state[plan.TITLED] == 0:
         return np.uint64(0)
     doubt = int(value_at(state, plan.DOUBT, slot))
@@ -76,8 +76,8 @@ def mask_at(state: State, slot: int) -> Any:
 
 @compiled("boolean(int64[::1], int64, int64)", inline=True)
 def is_of_another_title(state: State, slot: int, page: int) -> bool:
-    """Whether a page, at this address, is a template's and the entry has another title: they are not near then, and
-    one look tells."""
+    """Whether a page, at this address, is a template's and the entry has another title: they are not near then, and one
+    look shows it."""
     asked = u32_at(page, plan.PAGE_WORDS)
     return bool(
         asked[plan.PAGE_DOUBT] >= TEMPLATE and value_at(state, plan.TITLE, slot) != np.uint64(asked[plan.PAGE_TITLE])
@@ -101,7 +101,7 @@ def may_be_near(state: State, slot: int, scope: Any, page: int) -> bool:
         return bool(value_at(state, plan.SCOPE, slot) == scope)
     doubt = int(value_at(state, plan.DOUBT, slot))
     of_one_site = asked[plan.PAGE_SITE] != 0 and value_at(state, plan.SITE, slot) == np.uint64(asked[plan.PAGE_SITE])
-    if doubt == ANNOUNCED and doubted == ANNOUNCED:  # most are, of two sites: no title is read then
+    if doubt == ANNOUNCED and doubted == ANNOUNCED:  # most are, of two sites: then no title is read
         if (
             of_one_site
             and not _one_title(int(value_at(state, plan.TITLE, slot)), int(asked[plan.PAGE_TITLE]))
@@ -119,7 +119,7 @@ def may_be_near(state: State, slot: int, scope: Any, page: int) -> bool:
 
 @compiled("int64(uint64, uint64, uint64, uint64, uint64, uint64, uint64, uint64)", inline=True)
 def equal_slots(a0: Any, a1: Any, a2: Any, a3: Any, b0: Any, b1: Any, b2: Any, b3: Any) -> int:
-    """In how many of their 128 slots of two bits two sketches agree."""
+    """The number of slots, of 128 with two bits each, in which two sketches agree."""
     odd = np.uint64(0x5555555555555555)
     one = np.uint64(1)
     x0, x1, x2, x3 = a0 ^ b0, a1 ^ b1, a2 ^ b2, a3 ^ b3
@@ -138,14 +138,15 @@ def _bigram(kind: int, number: int, sketch: U64) -> int:
 
 @compiled("int64(int64, uint64[::1])", inline=True)
 def _bigrams(kind: int, sketch: U64) -> int:
-    """How many bigrams a short text's sketch holds, never more than have place in it."""
+    """The number of bigrams in a short text's sketch, at most as many as fit."""
     most = MOST_OF_EIGHT_BITS if kind == EIGHT_BITS else MOST_OF_SIXTEEN_BITS
     return min(most, int((sketch[3] >> np.uint64(56)) & np.uint64(63)))
 
 
 @compiled("int64(uint64[::1], uint64[::1])", inner=True)
 def _agreement_of_short(a: U64, b: U64) -> int:
-    """``agreement``, where a sketch holds a short text's bigrams: of two such, the ascending bigrams are merged."""
+    """``agreement``, where a sketch holds a short text's bigrams: of two such sketches, it merges the ascending
+    bigrams."""
     kind_a, kind_b = int(a[3] >> np.uint64(62)), int(b[3] >> np.uint64(62))
     if kind_a == SLOTTED or kind_b == SLOTTED:
         if kind_a == SIXTEEN_BITS or kind_b == SIXTEEN_BITS:
@@ -178,7 +179,7 @@ def agreement_of(a: U64, b: U64) -> int:
 
 @compiled("boolean(int64[::1], int64, uint64, int64)", inner=True)
 def sketches_allow(state: State, slot: int, text: Any, sketch: int) -> bool:
-    """Whether an entry with a close fingerprint has a sketch, or a text, that is close enough to those asked for."""
+    """Whether an entry with a close fingerprint has a sketch, or a text, that is close enough to the query's."""
     least = state[plan.HAMMING_THRESHOLD]
     if least == 0 or sketch == 0:
         return True
@@ -194,7 +195,7 @@ def sketches_allow(state: State, slot: int, text: Any, sketch: int) -> bool:
 def is_near(state: State, column: int, slot: int, value: Any, page: int, scope: Any, text: Any, sketch: int) -> bool:
     """The rule of the block tables, and of the texts of pages without fingerprint.
 
-    ``page`` is the address of the query's ``PAGE_WORDS``, ``sketch`` that of its sketch, 0 where none has any.
+    ``page`` is the address of the query's ``PAGE_WORDS``, ``sketch`` that of its sketch, 0 where no entry has any.
     """
     if is_of_another_title(state, slot, page):
         return False

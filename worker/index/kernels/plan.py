@@ -1,16 +1,16 @@
-"""Where the compiled index keeps what: the words that kernels and Python share.
+"""The memory layout of the compiled index: the words that kernels and Python share.
 
-``state`` is one array of int64; of everything larger it holds the address, so that a kernel takes one number and
+``state`` is one array of int64; it holds the addresses of all larger parts, so that a kernel takes one number and
 reaches all. Rows, slabs and nodes:
 
-- A *row* is four uint32, REGION, OFFSET, LENGTH and CAPACITY: a bucket and where its slab lies. The two highest bits
-  of REGION are its form. Rows stand in chunks of 2^12; ``row`` numbers count through all chunks.
+- A *row* is four uint32, REGION, OFFSET, LENGTH and CAPACITY: a bucket and where its slab lies. The two highest bits of
+  REGION are its form. Rows stand in chunks of 2^12; ``row`` numbers count through all chunks.
 - A *slab* is a bucket's entries, contiguous in one region: 8 bytes of header (its row, its size in units of 8 bytes),
-  then the tags of all, then the slots of all, ascending. CAPACITY of each is kept, LENGTH is used.
+  then the tags of all, then the slots of all, ascending. There is room for CAPACITY of each, and LENGTH are used.
 - A *node* stands for a bucket that became too full: four groups of rows, see ``growth.split``.
 
 Slots are numbers of entries modulo 2^32. ``FIRST`` is the oldest live one: seen from there, modulo 2^32, live slots
-ascend from 0, and those that have expired but were not removed yet lie at 2^31 and above.
+ascend from 0, and expired slots that were not removed yet lie at 2^31 and above.
 """
 
 from __future__ import annotations
@@ -32,13 +32,14 @@ TAGGED: Final = 0
 KEYED: Final = 1
 """Tags of 16 bits that are the rest of a 32-bit key, slots."""
 COPIED: Final = 2
-"""As KEYED, and beside them the token counts and sketches of all, so that a full bucket is compared in one sweep."""
+"""As KEYED, with the token counts and sketches of all in addition, so that a full bucket is compared in one sweep."""
 NODE: Final = 3
 """No slab; the region is the number of a node."""
 
 UNIT: Final = 8
 ROOM: Final = 24
-"""A slab that moves gets place for one more entry in so many: fewer moves with more, less memory with less."""
+"""A slab that moves gets room for one more entry in this many: a smaller number means fewer moves, a larger one less
+memory."""
 EXPIRED_FROM: Final = 1 << 31
 SLOT_MASK: Final = (1 << 32) - 1
 NO_SLOT: Final = 2**62
@@ -58,7 +59,7 @@ WANTED_PARENT: Final = 10
 WANTED_GROUP: Final = 11
 TABLES: Final = 12
 TITLED: Final = 13
-"""Whether any entry has a site, a title or a doubt; else none is read."""
+"""Whether any entry has a site, a title or a doubt; otherwise none is read."""
 BLOCK_TABLES: Final = 14
 BAND_TABLES: Final = 15
 NODES: Final = 16
@@ -92,8 +93,8 @@ PAGE_TITLE: Final = 2
 PAGE_DOUBT: Final = 3
 PAGE_TITLE_WORDS: Final = 4
 PAGE_WORDS: Final = 6
-"""What a look-up is told of a page besides its fingerprint, text, scope and sketch, in words of 32 bits: the words of
-the title take two, the lower half first."""
+"""The data on a page that a look-up gets in addition to its fingerprint, text, scope and sketch, in words of 32 bits:
+the words of the title take two, the lower half first."""
 
 TABLE_ROW: Final = 0
 TABLE_ROWS: Final = 1
@@ -120,8 +121,8 @@ NODE_WORDS: Final = 8
 LEAST_BITS: Final = 20
 """A bucket with fewer bits left is not split: pages that are not near one another cannot fill it."""
 LEAVES: Final = 1024
-"""Buckets that one value may lead to: each split makes four of one, and after five of them 60 bits are fewer than
-LEAST_BITS."""
+"""Buckets that one value may lead to: each split makes four of one, and after five splits fewer than LEAST_BITS of 60
+bits are left."""
 QUEUED: Final = 2048
 LEAF_WORDS: Final = 5
 SCRATCH_WORDS: Final = (LEAVES + QUEUED) * LEAF_WORDS
@@ -144,8 +145,8 @@ COLUMN_BASE: Final = 1
 COLUMN_WIDTH: Final = 2
 COLUMN_STEP: Final = 3
 COLUMN_WORDS: Final = 4
-"""Of each column of a chunk: its address, what is added to each value, the bytes of each value, and from one to the
-next."""
+"""For each column of a chunk: its address, the number that is added to each value, the bytes of each value, and the
+bytes from one value to the next."""
 FINGERPRINT: Final = 0
 TEXT: Final = 1
 TOKENS: Final = 2

@@ -2,10 +2,10 @@
 
 A look-up spends its time waiting for memory. In each table it reads the row of a bucket, then the bucket's slab, and
 where a tag is near, the entry's slot and its whole fingerprint. So a batch is looked up in five steps: rows, slabs,
-tags, slots, fingerprints. Each step asks the processor to fetch what the next step will read, and the next step works
-some queries behind it, so that memory has answered by then. ``plan.SEEKS`` keeps what the steps have found out of each
-query in each table. Slots ascend in a slab, so the first match in a slab is its earliest; and once a candidate is later
-than the earliest match of other tables, the rest of the slab need not be read.
+tags, slots, fingerprints. Each step asks the processor to fetch the memory that the next step will read, and the next
+step works some queries behind it, so that memory has answered by then. ``plan.SEEKS`` keeps the results of the steps
+for each query in each table. Slots ascend in a slab, so the first match in a slab is its earliest; and once a candidate
+is later than the earliest match of other tables, the rest of the slab need not be read.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ I64 = NDArray[np.int64]
 
 @compiled("int64(int64, int64, uint32, uint32, int64)", inline=True)
 def _first_alike(at: int, length: int, tag: Any, radius: Any, place: int) -> int:
-    """The place of the first of so many tags, from ``place`` on, that is near; _NONE if there is none."""
+    """The place of the first tag that is near, of this many from ``place`` on; _NONE if there is none."""
     while place < length:
         left, here = length - place, at + 4 * place
         if left > 48:
@@ -77,7 +77,7 @@ def _first_alike(at: int, length: int, tag: Any, radius: Any, place: int) -> int
 
 @compiled("uint32(int64[::1], int64)", inline=True)
 def _radius(state: State, column: int) -> Any:
-    """Bits in which tags may differ: a text is looked up as it is."""
+    """Bits in which tags may differ: none for a text, which is looked up as it is."""
     return np.uint32(state[plan.K]) if column == plan.FINGERPRINT else np.uint32(0)
 
 
@@ -101,9 +101,9 @@ def _first_tagged(
     lower: int,
     best: int,
 ) -> int:
-    """The first entry of a bucket that is near and lies in [lower, best), else ``best``.
+    """The first entry of a bucket that is near and lies in [lower, best), otherwise ``best``.
 
-    ``place`` is that of the first one whose tag is near.
+    ``place`` is that of the first entry whose tag is near.
     """
     slots = u32_at(slots_at, length)
     first, radius = state[plan.FIRST], _radius(state, column)
@@ -138,7 +138,7 @@ def _first_below(
     lower: int,
     best: int,
 ) -> int:
-    """The first entry of a bucket that was split, which is near and lies in [lower, best), else ``best``."""
+    """The first entry of a split bucket that is near and lies in [lower, best), otherwise ``best``."""
     own = table_of(state, table)
     arranged, column = arrange(own, value), own[plan.TABLE_COLUMN]
     found = leaves(state, row_for(own, arranged), arranged)
@@ -162,7 +162,7 @@ def _first_below(
 
 @compiled("int64[::1](int64[::1], int64, int64)", inline=True)
 def _seek(state: State, query: int, table: int) -> Any:
-    """What the steps have found out of a query in a table."""
+    """The results of the steps for a query in a table."""
     at = ((query & (plan.SEEK_QUERIES - 1)) * plan.SEEK_TABLES + table) * plan.SEEK_WORDS
     return i64_at(state[plan.SEEKS] + 8 * at, plan.SEEK_WORDS)
 
@@ -242,7 +242,7 @@ def _earliest_sought(
     lower: int,
     best: int,
 ) -> int:
-    """The earliest near entry in [lower, best) to which the steps before lead, else ``best``."""
+    """The earliest near entry in [lower, best) to which the steps before lead, otherwise ``best``."""
     column = table_of(state, table)[plan.TABLE_COLUMN]
     for number in range(table, end):
         seek = _seek(state, query, number - table)
@@ -287,7 +287,7 @@ def earliest(
 ) -> None:
     """Lower ``best`` (n,) to the earliest near entry at or after ``lower``, counted from the first live one.
 
-    ``sketches`` is (n, 4), or (0, 4) where none has any.
+    ``sketches`` is (n, 4), or (0, 4) where no query has any.
     """
     count = values.size
     step = 8 * plan.SKETCH_WORDS if sketches.shape[0] else 0
@@ -340,7 +340,7 @@ def earliest_one(address: int, value: Any, tokens: int) -> int:
 
 @compiled("int64(int64[::1], int64, uint64, uint64, int64, int64)", inline=True)
 def _latest_sought(state: State, query: int, url: Any, scope: Any, lower: int, below: int) -> int:
-    """The latest entry of a URL's hash in [lower, below) in the bucket that was sought, else -1."""
+    """The latest entry of a URL's hash in [lower, below) in the bucket that was sought, otherwise -1."""
     seek = _seek(state, query, 0)
     at, length, tag = seek[plan.SEEK_AT], seek[plan.SEEK_LENGTH], np.uint32(seek[plan.SEEK_TAG])
     found = np.int64(_NONE)

@@ -1,11 +1,11 @@
 """Slabs: contiguous entries of one bucket, and how they move between regions of memory.
 
-A slab that is full moves to the open region and grows by one part in ``ROOM``; what it leaves behind is dead. ``clean``
-empties a region of which much is dead by moving what still lives there, as a log-structured file system does (Rosenblum
-and Ousterhout, SOSP 1991): memory is reclaimed bit by bit, never all at once. Whenever a slab moves, the entries that
-have expired stay behind.
+A full slab moves to the open region and grows by one part in ``ROOM``; the memory that it leaves is dead. ``clean``
+empties a region with much dead memory by moving the slabs that still live there, as a log-structured file system does
+(Rosenblum and Ousterhout, SOSP 1991): memory is reclaimed bit by bit, never all at once. Whenever a slab moves, its
+expired entries stay behind.
 
-A kernel that needs another region sets ``WANTED`` to its least size and stops; called again it goes on.
+A kernel that needs another region sets ``WANTED`` to its least size and stops; the next call goes on from there.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ State = NDArray[np.int64]
 Row = NDArray[np.uint32]
 
 _AHEAD = 6
-"""The rows of so many slabs are fetched before it is seen whether these live."""
+"""The rows of this many slabs are fetched before the check whether they live."""
 
 
 @compiled("int64(int64[::1], int64)", inline=True)
 def address_of(state: State, row: int) -> int:
-    """Where a row stands."""
+    """The address of a row."""
     chunks = i64_at(state[plan.ROWS], state[plan.ROW_CHUNKS])
     return int(chunks[row >> plan.ROW_BITS] + (row & (plan.ROWS_A_CHUNK - 1)) * plan.ROW_BYTES)
 
@@ -53,13 +53,13 @@ def slab_at(state: State, row: Row) -> int:
 
 @compiled("int64(int64, int64)", inline=True)
 def slots_after(form: int, capacity: int) -> int:
-    """How far behind the first tag the first slot lies, in bytes."""
+    """The distance from the first tag to the first slot, in bytes."""
     return 4 * capacity if form == plan.TAGGED else 2 * capacity
 
 
 @compiled("int64(int64, int64)", inline=True)
 def units_of(form: int, capacity: int) -> int:
-    """The size of a slab, header included."""
+    """The size of a slab, including the header."""
     if form == plan.TAGGED:
         return 1 + capacity
     if form == plan.KEYED:
@@ -79,22 +79,22 @@ def rounded(form: int, capacity: int) -> int:
 
 @compiled("int64[::1](int64[::1], int64, int64)", inline=True)
 def column_at(state: State, column: int, slot: int) -> Any:
-    """The words about a column of the chunk that has this slot."""
+    """The words about a column in the chunk that has this slot."""
     chunk = (slot >> state[plan.CHUNK_BITS]) & (state[plan.RING] - 1)
     return i64_at(state[plan.COLUMNS] + 8 * plan.COLUMN_WORDS * (chunk * plan.COLUMN_COUNT + column), plan.COLUMN_WORDS)
 
 
 @compiled("int64(int64[::1], int64[::1], int64)", inline=True)
 def place_of(state: State, words: State, slot: int) -> int:
-    """Where the value of a column, of these words, stands."""
+    """The address of a column's value, from these words."""
     at = slot & ((np.int64(1) << state[plan.CHUNK_BITS]) - 1)
     return int(words[plan.COLUMN_ADDRESS] + words[plan.COLUMN_STEP] * at)
 
 
 @compiled("void(int64[::1], int64, int64)", inline=True)
 def fetch_value(state: State, column: int, slot: int) -> None:
-    """Have the value of a column at a slot fetched, where it lies in memory: to look for the address of nothing takes
-    as long."""
+    """Fetch the value of a column at a slot, where it lies in memory: to look for the address of nothing takes as
+    long."""
     words = column_at(state, column, slot)
     if words[plan.COLUMN_WIDTH] > 0:
         fetch(place_of(state, words, slot))
@@ -145,7 +145,7 @@ def expired_in(state: State, row: Row) -> int:
 
 @compiled("int64(int64[::1], int64, int64)", inner=True)
 def allocate(state: State, row: int, units: int) -> int:
-    """The offset of a new slab in the open region, -1 where it has no place."""
+    """The offset of a new slab in the open region, -1 if there is no room."""
     region = state[plan.OPEN]
     if region >= 0:
         used = i64_at(state[plan.USED], state[plan.REGIONS])
@@ -172,7 +172,7 @@ def release(state: State, row: Row) -> None:
 
 @compiled("void(int64[::1], int64, int64, int64, int64)", inner=True)
 def _copy_beside(state: State, to: int, slots_at: int, count: int, capacity: int) -> None:
-    """Write tokens and sketches of the entries beside their slots."""
+    """Write tokens and sketches of the entries next to their slots."""
     slots = u32_at(slots_at, capacity)
     tokens = u32_at(slots_at + 4 * capacity, capacity)
     sketches = u64_at(slots_at + 8 * capacity, capacity * plan.SKETCH_WORDS)
@@ -185,9 +185,9 @@ def _copy_beside(state: State, to: int, slots_at: int, count: int, capacity: int
 
 @compiled("boolean(int64[::1], int64, int64, int64)", inner=True)
 def move(state: State, row: int, form: int, capacity: int) -> bool:
-    """Give a bucket a new slab, expired entries left out; false if the open region has no place for it.
+    """Give a bucket a new slab, without expired entries; false if the open region has no room for it.
 
-    ``capacity`` must suffice for those that stay. A KEYED slab may become COPIED, nothing else changes its form.
+    ``capacity`` must suffice for the entries that stay. A KEYED slab may become COPIED, nothing else changes its form.
     """
     words = row_of(state, row)
     expired = expired_in(state, words)
@@ -223,11 +223,11 @@ def with_room(kept: int) -> int:
 
 @compiled("int64(int64[::1], int64, int64, int64)")
 def clean(state: State, region: int, begin: int, end: int) -> int:
-    """Move what lives in a region from byte ``begin`` on, where a slab begins, out of it.
+    """Move the live slabs of a region out of it, from byte ``begin`` on, where a slab begins.
 
-    A slab that moves gets room as if it grew: those that came to a region together become full, and leave it dead, at
-    about the same time. Returns where it stopped: behind the first slab that reaches ``end``, or before one for
-    which a region is wanted.
+    A slab that moves gets room as if it grew: slabs that came to a region together become full, and leave it dead, at
+    about the same time. Returns where it stopped: after the first slab that reaches ``end``, or before a slab for which
+    it wants a region.
     """
     base = i64_at(state[plan.BASES], state[plan.REGIONS])[region]
     at, ahead, seen = np.int64(begin), np.int64(begin), 0
@@ -253,7 +253,7 @@ def clean(state: State, region: int, begin: int, end: int) -> int:
 
 @compiled("int64(int64[::1], int64, int64)")
 def sweep(state: State, row: int, end: int) -> int:
-    """Remove what has expired from the rows up to ``end``; returns where it stopped for a region, or ``end``."""
+    """Remove expired entries from the rows up to ``end``; returns where it stopped for a region, or ``end``."""
     for number in range(row, end):
         words = row_of(state, number)
         form = form_of(words)

@@ -1,4 +1,4 @@
-"""Which pages are looked up among the entries that are alone: a filter, see ``worker.index.apart``."""
+"""Which pages to look up among the entries that are alone: a filter, see ``worker.index.apart``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from worker.index.kernels.nearness import title_mask
 ADDRESS = 0
 MASK = 1
 GENERATION_WORDS = 2
-"""Of each generation: where its words are, and their number less one, which is a power of two less one."""
+"""For each generation: the address of its words, and their number less one, which is a power of two less one."""
 
 I64 = NDArray[np.int64]
 U32 = NDArray[np.uint32]
@@ -39,8 +39,8 @@ def add(words: U64, keys: U64) -> None:
 
 @compiled("void(int64[:, ::1], uint32[::1], uint64[::1], uint64[::1])")
 def masks_of(generations: I64, titles: U32, scopes: U64, masks: U64) -> None:
-    """For each page the mask of its title if its scope and title were added to one of the generations, or seem so; else
-    0, as for pages without title."""
+    """For each page the mask of its title if its scope and title were added to one of the generations, or seem to be;
+    otherwise 0, as for pages without title."""
     for page in range(titles.size):
         masks[page] = 0
         if titles[page] == 0:

@@ -211,8 +211,7 @@ def _active(eligible: Holders, ids: Iterable[str]) -> dict[int, str]:
 
 
 def _chain(shares: Mapping[str, int], moves: Callable[[str], Iterable[_Move]]) -> list[tuple[_Move, str]]:
-    """The shortest chain of moves from a member with much to a member with two fewer, with who gives; empty if there is
-    none.
+    """The shortest chain of moves from a member with much to one with two fewer, with who gives; empty if none.
 
     Each member in between gives on what it takes. The last move stands first: so each is possible when it is made.
     """
