@@ -28,7 +28,7 @@ than the broker accepts."""
 
 _THREADS: Final = 4
 _MANY: Final = 256
-"""Groups of URLs with which threads are worth their time: most of the time goes into inflating, which they do at once."""
+"""Groups of URLs with which threads pay off: most of the time goes into inflating, which they do at once."""
 
 
 class Pages(Protocol):

@@ -1,16 +1,16 @@
-"""The URL that a page calls its own: ``<link rel="canonical" href="…">`` (RFC 6596), else Open Graph's ``og:url``; and
-what it calls its site: ``og:site_name``, and HTML's ``application-name``.
+"""The URL that a page names as its own: ``<link rel="canonical" href="…">`` (RFC 6596), otherwise Open Graph's
+``og:url``; and the name of its site: ``og:site_name``, and HTML's ``application-name``.
 
 They count where they are elements of the document's head, as for search engines: not in its body, a comment, a script,
-a ``<template>`` or ``<noscript>``. The first counts whose address is one of the web.
+a ``<template>`` or ``<noscript>``. The first one with an address of the web counts.
 
-What a short page repeats of an address is left out: "The page /old/press.html does not exist".
+A short page's text loses the address that it repeats: "The page /old/press.html does not exist".
 
-Error pages that name the address, and are sent with status 200, would else be as many pages as there are dead
-addresses. What is repeated is the page's own address or its path, but for one word as ``/about``. Or it is the one
-address that the text names, since many pages are known by another one than the server was asked for: a URL, or a path
-of two names and more, or of one with a suffix or a query. The last name of a path by itself may be what the page is
-about: a product.
+Otherwise, error pages that name the address, and are sent with status 200, would be as many pages as there are dead
+addresses. The repeated address is the page's own address or its path, unless that is one word as in ``/about``. Or it
+is the only address that the text names, since many pages are known by another address than the server was asked for: a
+URL, or a path of two names and more, or of one with a suffix or a query. The last name of a path alone does not count:
+it may be what the page is about, such as a product.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _CANONICAL: Final = "canonical"
 _OG_URL: Final = "og:url"
 _SITE: Final = ("og:site_name", "application-name")
 _WORDS: Final = tuple(word.encode() for word in (_CANONICAL, _OG_URL, *_SITE))
-"""Of links the first, of metadata the others."""
+"""In links the first attribute, in metadata the others."""
 _MOST: Final = 100
-"""Elements that are looked at; no head names more in earnest."""
+"""Elements that are looked at; no serious head names more."""
 _LONGEST_NAME: Final = 200
 """Characters of a site's name."""
 _AMPERSAND: Final = 0x26
@@ -45,8 +45,8 @@ _UTF_16: Final = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 
 class NamedByHead(NamedTuple):
-    """What the head of a page names: the address that others are relative to, those that may be its own, the best ones
-    first, and names of its site."""
+    """The names in the head of a page: the address that others are relative to, the addresses that may be its own, the
+    best ones first, and names of its site."""
 
     base: str | None = None
     own: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class NamedByHead(NamedTuple):
 
 
 def canonical_link(page: bytes | str, url: str) -> str | None:
-    """The absolute URL, or None; only the head of the page is read."""
+    """The absolute URL, or None; reads only the head of the page."""
     if isinstance(page, bytes) and (codec := _UTF_16.get(page[:2])):
         page = page.decode(codec, "replace")
     head = parse_head(page if isinstance(page, bytes) else page.encode("utf-8", "replace"))
@@ -62,14 +62,14 @@ def canonical_link(page: bytes | str, url: str) -> str | None:
 
 
 def resolved(named: NamedByHead, url: str) -> str | None:
-    """The absolute URL of the first address that is one of the web, for the page at ``url``; or None."""
+    """The absolute URL of the first address of the web, for the page at ``url``; or None."""
     base = (_joined(url, named.base) if named.base else None) or url
     found = next(filter(None, (_joined(base, own) for own in named.own)), None)
     return None if found is None else without_userinfo(found)
 
 
 def named_by(page: Parsed) -> NamedByHead:
-    """What the head of a page names."""
+    """The names in the head of a page."""
     base: str | None = None
     links, metas, site = list[str](), list[str](), list[str]()
     for element, attributes in islice(_candidates(page), _MOST):
@@ -117,10 +117,10 @@ def _may_say(body: Any, begin: int, end: int, link: bool) -> bool:
 
 @lean("UniTuple(int64, 3)(uint8[::1], int32[:, ::1], int32[:, ::1], int64)", entry=True)
 def _next_candidate(body: Any, elements: Rows, values: Rows, row: int) -> tuple[int, int, int]:
-    """The first value from ``row`` on of an element that may name something, the one behind its last, and the element's
-    name; twice the number of all where there is none.
+    """The first value from ``row`` on of an element that may name something, the place after its last value, and the
+    element's name; if there is none, the number of all values twice.
 
-    The rows are those of whole elements, and nearly all name nothing, so what is slower need not look at them.
+    The rows are those of whole elements, and nearly all name nothing, so the slower code need not look at them.
     """
     while row < len(values):
         first, element, named = row, values[row, OF], False
@@ -139,7 +139,7 @@ def _next_candidate(body: Any, elements: Rows, values: Rows, row: int) -> tuple[
 
 
 def _joined(base: str, address: str) -> str | None:
-    """The absolute URL, or None where it is none of the web."""
+    """The absolute URL, or None where it is not one of the web."""
     if ALREADY.fullmatch(address) and ALREADY.fullmatch(base):
         return address  # nearly all, in a tenth of the time
     try:
@@ -153,14 +153,14 @@ ECHO: Final = "echo-1"
 """Name of the rule; a part of the scheme, so change it when the rule changes."""
 
 MOST_WORDS: Final = 64
-"""Of a text that may be an error page; longer ones that speak of an address are about it."""
+"""Characters of a text that may be an error page; longer texts that mention an address are about it."""
 LEAST_BESIDE_PATH: Final = 2
 LEAST_BESIDE_URL: Final = 6
-"""Words beside the address; with fewer it is what the page says, as in "Watch this: https://…"."""
+"""Words in addition to the address; with fewer the address is the page's message, as in "Watch this: https://…"."""
 
 _MOST_CHARACTERS: Final = 1024
 _LEAST_OWN: Final = 6
-"""Characters of the page's own path that is told from words."""
+"""Characters of the page's own path that can be told from words."""
 _ENDS: Final = r"\s<>\"'`«»“”„‘’‹›「」『』。，；：！？（）"
 _ADDRESS: Final = re.compile(
     rf"(?:https?://|www\.)[^{_ENDS}]++|(?<![\w/.:<-])/(?=[^\s/.?=]*+[/.?=][\w%])[^/{_ENDS}][^{_ENDS}]*+",
@@ -172,7 +172,7 @@ _WORD: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9ff
 
 
 def without_echo(text: str, url: str = "") -> str:
-    """A short text without the address that it repeats, each other text as it is. ``url`` is the page's own."""
+    """A short text without the address that it repeats, every other text as it is. ``url`` is the page's own."""
     if len(text) > _MOST_CHARACTERS or "/" not in text:
         return text
     rest, is_url = text, False

@@ -1,15 +1,15 @@
-"""Encodings of pages: as headers and the page name them, and where neither does, as the bytes tell.
+"""Encodings of pages: as headers and the page name them, and where neither does, as the bytes show.
 
-Labels mean what the Encoding Standard says, and what a page declares is found as browsers find it (HTML Living
-Standard, section 13.2.3.2), but for two things: names of Python's codecs are labels as well, since crawlers give them;
+Labels mean what the Encoding Standard says, and a page's declaration is found as browsers find it (HTML Living
+Standard, section 13.2.3.2), with two exceptions: names of Python's codecs are labels as well, since crawlers pass them;
 and a declaration counts wherever it stands in the head, as in Chrome, and not in the first kilobyte only.
 
 Bytes without a label are judged by the detector of Firefox (chardetng), and by the words of the page.
 
-Texts in Latin letters have few bytes above 127, and those of one language are as good in the encoding of another:
-``ã`` of Portuguese is ``ă`` in windows-1250. Their words in plain letters tell the language, and the language the
-encoding. The detector is asked with the top-level domain where it is spoken: so it asks browsers' questions, but of
-the page itself.
+Texts in Latin letters have few bytes above 127, and texts of one language are as good in the encoding of another: ``ã``
+of Portuguese is ``ă`` in windows-1250. Their words in plain letters show the language, and the language the encoding.
+The detector gets the top-level domain of a country where that language is spoken: browsers ask it in the same way, but
+this domain comes from the page itself.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _CODECS: Final[dict[str, str | None]] = {
     "x-mac-cyrillic": "mac_cyrillic",
     "utf-16le": "utf-16-le",
     "utf-16be": "utf-16-be",
-    # A page cannot be in it: browsers read one that says so as windows-1252.
+    # A page cannot be in it: browsers read a page that claims it as windows-1252.
     "x-user-defined": "cp1252",
     # Browsers refuse to read such pages, for the sake of scripts in them; here their bytes decide.
     "replacement": None,
 }
-"""Python's codecs by names of the standard, where they are called otherwise."""
+"""Python's codecs by names of the standard, where the names differ."""
 _PYTHON_NAMES: Final = {
     "latin_1": "latin1",
     "big5hkscs": "big5",
@@ -62,10 +62,10 @@ _PYTHON_NAMES: Final = {
     "utf_16_le": "utf-16le",
     "utf_16_be": "utf-16be",
 }
-"""Labels of the standard by names of Python's codecs, where they are other ones."""
+"""Labels of the standard by names of Python's codecs, where the names differ."""
 
 MOST_HEAD: Final = 128 * 1024
-"""Bytes of a page in which a declaration is looked for where its head has no end."""
+"""Bytes of a page in which a declaration is looked for if its head has no end."""
 
 _NAME: Final = re.compile(r"[a-z0-9_.-]{2,40}", re.IGNORECASE)
 _HEADER_CHARSET: Final = re.compile(r"""(?<![\w-])charset\s*+=\s*+["']?+\s*+([a-z0-9_:.\-]{2,40})""", re.IGNORECASE)
@@ -89,7 +89,7 @@ _ENDS_HEAD: Final = (b"body", b"frameset")
 
 
 def codec_of(label: str | None) -> str | None:
-    """Python's codec for an encoding's label, as browsers understand it; None for none or an unknown one."""
+    """Python's codec for an encoding's label, as browsers understand it; None for no label or an unknown one."""
     if not label or not label.isascii():
         return None
     found = webencodings.lookup(label)
@@ -114,12 +114,12 @@ def header_charset(content_type: str | None) -> str | None:
 
 
 def declared_inside(body: bytes) -> str | None:
-    """The codec that a page declares: in a ``<meta>`` of its head, else in its XML declaration."""
+    """The codec that a page declares: in a ``<meta>`` of its head, otherwise in its XML declaration."""
     head = body[:MOST_HEAD]
     found = _declared_by_meta(head)
     if found is None and (xml := _XML_ENCODING.match(head)):
         found = codec_of(xml[1].decode("ascii"))
-    # A declaration that was written in ASCII does not stand in UTF-16.
+    # A declaration that was written in ASCII cannot stand in UTF-16.
     return "utf-8" if found and found.startswith("utf-16") else found
 
 
@@ -140,14 +140,14 @@ def _declared_by_meta(head: bytes) -> str | None:
         else:
             attributes, place = _attributes(head, markup.end())
             if head.find(b">", place) < 0:
-                return None  # what is cut declares nothing
+                return None  # a cut declaration does not count
             if name.lower() == b"meta" and head[markup.start() + 1] != 0x2F and (codec := _codec_in(attributes)):
                 return codec
     return None
 
 
 def _attributes(head: bytes, place: int) -> tuple[dict[bytes, bytes], int]:
-    """Those of a tag by their names, in lower case, and where they end."""
+    """The attributes of a tag by their names, in lower case, and where they end."""
     found: dict[bytes, bytes] = {}
     while attribute := _ATTRIBUTE.match(head, place):
         name, *values = attribute.groups()
@@ -166,10 +166,11 @@ def _codec_in(attributes: dict[bytes, bytes]) -> str | None:
 
 
 DETECTOR: Final = f"chardetng-{version('chardetng-py')}"
-"""Name of what detects; a part of the scheme, since another version may find another encoding."""
+"""Name of the detector; a part of the scheme, since another version may find another encoding."""
 
 LEAST_WORDS: Final = 3
-"""Function words that tell a language. With fewer, the title of a page in one language sounds like another."""
+"""Number of function words that shows a language. With fewer, the title of a page in one language sounds like
+another."""
 
 _DOMAINS: Final = {
     "ca": "es",
@@ -180,19 +181,19 @@ _DOMAINS: Final = {
     "sv": "se",
     "vi": "vn",
 }
-"""Domains of languages that are not called as these are, of those that are written in Latin letters."""
+"""Domains of languages whose names differ from the domain, for languages that are written in Latin letters."""
 _ALPHABETS: Final = (("cp1252",), ("cp1250", "iso8859-2"), ("cp1257", "iso8859-4"), ("cp1254",), ("cp1258",))
 """Encodings of Latin letters, those for the same languages side by side."""
 _EAST_ASIAN: Final = ("gb18030", "big5hkscs", "cp932", "euc_jp", "cp949")
 
 SAMPLE_BYTES: Final = 16 * 1024
 LEAST_VOTE: Final = 10
-"""Bytes above 127 that a line must have to be asked alone."""
+"""Bytes above 127 that a line must have for a question of its own."""
 MOST_VOTES: Final = 64
 
 _ASCII_BYTES: Final = bytes(range(0x80))
 _LINE: Final = re.compile(rb"(?<![^<>\n])[^<>\n\x80-\xff]*+[\x80-\xff][^<>\n]*+")
-"""Text between two tags or ends of lines, in which not all is ASCII."""
+"""Text between two tags or ends of lines that is not all ASCII."""
 _PLAIN_WORD: Final = re.compile(rb"(?<![a-z\x80-\xff])[a-z]{2,12}+(?![a-z\x80-\xff])")
 
 
@@ -208,12 +209,12 @@ def sample_of(body: bytes) -> bytes:
 
 
 def high_bytes(sample: bytes) -> int:
-    """How many bytes of a sample are not ASCII."""
+    """The number of bytes in a sample that are not ASCII."""
     return len(sample.translate(None, _ASCII_BYTES))
 
 
 def detected(sample: bytes) -> str:
-    """Python's name of the encoding that a sample seems to be in, of all but UTF-8."""
+    """Python's name of the encoding that a sample seems to be in, of all except UTF-8."""
     found = _guess(sample, None)
     if (found not in _EAST_ASIAN or "\ufffd" in sample.decode(found, "replace")[:-1]) and (most := _most_lines(sample)):
         return most
@@ -225,12 +226,12 @@ def detected(sample: bytes) -> str:
 
 def _guess(sample: bytes, domain: str | None) -> str:
     detector = EncodingDetector()
-    detector.feed(sample, last=False)  # which may end within a character
+    detector.feed(sample, last=False)  # the sample may end within a character
     return codec_of(detector.guess(tld=domain.encode() if domain else None, allow_utf8=False)) or "cp1252"
 
 
 def _most_lines(sample: bytes) -> str:
-    """The East Asian encoding that more than half of a text is in line by line, empty for none. To the detector one
+    """The East Asian encoding that more than half of the lines of a text are in, empty for none. For the detector one
     wrong byte is a proof against it."""
     votes: Counter[str] = Counter()
     for line in sample.split(b"\n", MOST_VOTES)[:MOST_VOTES]:
@@ -245,7 +246,7 @@ def _alphabet(codec: str) -> tuple[str, ...] | None:
 
 
 def _domain(sample: bytes) -> str | None:
-    """Of the language that most function words are of; None where that is English, or cannot be told."""
+    """The domain of the language that most function words are of; None if that is English, or cannot be found."""
     heard: Counter[str] = Counter()
     languages = _languages()
     for word, count in Counter(_PLAIN_WORD.findall(sample.lower())).items():

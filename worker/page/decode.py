@@ -1,25 +1,26 @@
 """Bytes of a page → text, however wrongly the page is labelled.
 
-Order of belief, from what the bytes prove to what they merely suggest:
+Order of belief, from proof by the bytes to mere suggestion:
 
 1. a byte order mark (UTF-8, UTF-16);
 2. UTF-16 without one: text in UTF-16 holds control bytes, which text in any other encoding does not;
 3. ISO-2022-JP: its escape sequences, without an error between them, are no text in ASCII;
-4. UTF-8 in which at least half of what is not ASCII is whole, or a line of it: in any other encoding seven tenths are
-   no UTF-8. So a page that calls itself GBK or windows-1252 and is UTF-8 is read as UTF-8. Lines that are not, such as
-   a footer in Latin-1, are read in their own encoding: templates are filled from several sources;
-5. what the page is said to be: charset of the HTTP header, encoding given by the crawler, then ``<meta>`` or XML
+4. UTF-8 in which at least half of all that is not ASCII is whole, or a line of it: in any other encoding seven tenths
+   are not UTF-8. So a page that claims GBK or windows-1252 and is UTF-8 is read as UTF-8. Lines that are not UTF-8,
+   such as a footer in Latin-1, are read in their own encoding: templates are filled from several sources;
+5. the labels of the page: charset of the HTTP header, encoding given by the crawler, then ``<meta>`` or XML
    declaration. A label is dropped where the bytes speak against it: too many cannot be decoded, or they are enough for
    the detector, and it finds another encoding. Each encoding of single bytes "decodes" everything, and Big5 "decodes"
    as GBK;
-6. the detector's (``worker.page.charsets``).
+6. the encoding that the detector finds (``worker.page.charsets``).
 
 A pure function: no clock, no file, no locale.
 
-JSON → its text: strings as they are meant, keys and values where they stand.
+JSON → its text: strings with their escapes resolved, keys and values where they stand.
 
-Words are compared and punctuation is not, so JSON need not be parsed: each escape in its strings is read. So it may be
-as deep and hold numbers as large as it likes, be several values one below the other, or be cut in the middle of one.
+Words are compared and punctuation is not, so JSON need not be parsed: only each escape in its strings is read. So it
+may be as deep and hold numbers as large as it likes, be several values one below the other, or be cut in the middle of
+one.
 """
 
 from __future__ import annotations
@@ -47,17 +48,17 @@ MOST_STRAY: Final = 0.5
 LEAST_WHOLE: Final = 6
 """Characters of a line of UTF-8. In a text in GBK one in three is a character of UTF-8 as well, of any script."""
 MAX_DAMAGE: Final = 0.1
-"""Largest share of undecodable among the non-ASCII characters of what is believed to be in an encoding."""
+"""Largest share of undecodable characters among the non-ASCII ones, if the page is to be believed in that encoding."""
 MAX_CONTROLS: Final = 0.05
-"""Largest share of control bytes in text: random bytes, so all that is compressed, have .11."""
+"""Largest share of control bytes in text: random bytes, and so all compressed data, have .11."""
 ENOUGH: Final = 32
-"""Bytes above 127 from which on the detector is right where a label is another. With 20, a few words of Thai are taken
-for Chinese, with 10 one Greek text in five and one Japanese in three for something else."""
+"""Bytes above 127 with which the detector is right where a label disagrees. With 20, a few words of Thai are taken for
+Chinese, with 10 one Greek text in five and one Japanese in three for something else."""
 ENOUGH_TO_DOUBT: Final = 5
-"""The same where the label is worth little: servers say ISO-8859-1, which is read as windows-1252, of all their pages,
-and what holds control characters is in none of the other parts of ISO-8859."""
+"""The same for a label that is worth little: servers label all their pages ISO-8859-1, which is read as windows-1252,
+and text with control characters is in none of the other parts of ISO-8859."""
 ENOUGH_OF_ISLANDS: Final = 20
-"""The same where it is looked for what is not windows-1252: what is not UTF-8 in a page that is."""
+"""The same in the search for parts that are not windows-1252: the parts of a UTF-8 page that are not UTF-8."""
 MOST_ISLANDS: Final = 10_000
 
 _BOMS: Final = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
@@ -78,12 +79,12 @@ _UTF16_TEXT: Final = re.compile(
 )
 _CONTROL: Final = re.compile("[\x80-\x9f]")
 _ASCII_TEXT: Final = re.compile("[\\t\\n\\r\\x20-\\x7e]+")
-# What is not UTF-8 in a text decoded with "surrogateescape": one character a byte.
+# The parts that are not UTF-8 in a text decoded with "surrogateescape": one character a byte.
 _STRAY: Final = re.compile("[\udc80-\udcff]+")
 _FOREIGN_LINE: Final = re.compile("(?<![^<>\n])[^<>\n\x80-\U0010ffff]*+[\x80-\U0010ffff][^<>\n]*+")
 _STRAY_LINE: Final = re.compile("(?<![^<>\n])[^<>\n\udc80-\udcff]*+[\udc80-\udcff][^<>\n]*+")
 _ISLAND: Final = re.compile("(?<=[\x00-\x7f])(?:[\udc80-\udcff]|[\udcc0-\udcff]{2})(?=[\x00-\x7f])")
-# Letters with accents hardly ever stand in a row: four of them are of another script, and too few to tell of which.
+# Letters with accents hardly ever stand in a row: four of them are of another script, and too few to show which.
 _NO_WORD: Final = re.compile("[\udc80-\udcff]{4,}")
 _WESTERN: Final = {0xDC00 + byte: bytes([byte]).decode("cp1252", "replace") for byte in range(0x80, 0x100)}
 
@@ -116,7 +117,7 @@ def decode(body: bytes, declared: Iterable[str | None] = ()) -> Decoded:
 
 
 def is_plain_utf8(body: bytes) -> bool:
-    """Whether a body is a text in UTF-8 as it stands, and in nothing else: ``decode`` has nothing more to look at."""
+    """Whether a body is text in UTF-8 as it stands, and in nothing else: ``decode`` has nothing more to look at."""
     if b"\0" in body or body.startswith(_MARKS) or (_ESCAPE in body and _iso_2022_jp(body)):
         return False
     return body.isascii() or _is_valid(np.frombuffer(body, np.uint8) if COMPILED else body)
@@ -124,8 +125,8 @@ def is_plain_utf8(body: bytes) -> bool:
 
 @lean("boolean(uint8, uint8, uint8, uint8)", inline=True)
 def _is_wrong(first: int, second: int, third: int, byte: int) -> bool:
-    """Whether a byte is none of UTF-8 behind these three (Unicode, table 3-7)."""
-    # One expression without a branch, so that it is made of 64 bytes at once.
+    """Whether a byte is not UTF-8 after these three (Unicode, table 3-7)."""
+    # One expression without a branch, so that the processor computes it for 64 bytes at once.
     continues = (third >= 0xC0) | (second >= 0xE0) | (first >= 0xF0)
     return bool(
         ((byte & 0xC0 == 0x80) != continues)
@@ -145,7 +146,7 @@ def _is_valid(body: Any) -> bool:
     wrong = False
     for place in range(len(body) - 3):
         wrong |= _is_wrong(body[place], body[place + 1], body[place + 2], body[place + 3])
-    # As if NULs stood before and behind it: none of them continues what it ends with.
+    # As if NULs stood before and after it: none of them continues a character at its end.
     first = second = third = 0
     for place in range(min(3, len(body))):
         wrong |= _is_wrong(first, second, third, body[place])
@@ -179,7 +180,7 @@ def _read(body: bytes, codec: str) -> Decoded:
 
 
 def _believed(body: bytes, codec: str, found: str, high: int) -> Decoded | None:
-    """The body read as a label says, if that can be; ``high`` of its bytes speak for the encoding ``found``."""
+    """The body decoded by a label, if that is possible; ``high`` of its bytes speak for the encoding ``found``."""
     if codec.startswith("utf"):
         return None  # the bytes have already been found to be neither
     reading = _read(body, codec)
@@ -200,7 +201,7 @@ def _iso_2022_jp(body: bytes) -> Decoded | None:
 
 
 def _share_of_stray(escaped: str) -> float:
-    """Share of bytes that are no UTF-8 among what is not ASCII, where each other character counts once."""
+    """Share of bytes that are not UTF-8 among all that is not ASCII, where each other character counts once."""
     points = np.frombuffer(escaped.encode("utf-32-le", "surrogatepass"), dtype="<u4")
     return float(np.count_nonzero(points >> 7 == 0xDC80 >> 7) / max(1, int(np.count_nonzero(points >> 7))))
 
@@ -217,10 +218,10 @@ def _is_utf8(foreign: str) -> bool:
 
 
 def _with_islands(escaped: str) -> Decoded:
-    """UTF-8 in which lines of another encoding are read in that, and single stray bytes in windows-1252.
+    """UTF-8 in which lines of another encoding are read in that encoding, and single stray bytes in windows-1252.
 
-    They come from what was filled into a template: a footer, a name from a database. Bytes beside other characters are
-    the rest of one that was cut, and become U+FFFD.
+    They come from the parts that filled a template: a footer, a name from a database. Bytes next to other characters
+    are the rest of a character that was cut, and become U+FFFD.
     """
     lines = (line[0] for line in islice(_STRAY_LINE.finditer(escaped), MOST_ISLANDS))
     sample = sample_of(_escaped("\n".join(line for line in lines if _share_of_stray(line) > MOST_STRAY)))
@@ -245,7 +246,7 @@ def _utf16_without_mark(body: bytes) -> str | None:
     """``utf-16-le`` or ``-be`` if the bytes are text in it."""
     sample = body[:SAMPLE_BYTES]
     if _controls(sample) <= 0.01:
-        return None  # a few stray ones: damaged text of another kind
+        return None  # a few stray control bytes: damaged text of another kind
     if len(body) % 2 and len(body) < SAMPLE_BYTES:
         return None  # a longer one may have been cut
     sample = sample[: len(sample) // 2 * 2]
@@ -268,18 +269,18 @@ def _controls(sample: bytes) -> float:
 
 
 def _damage(text: str) -> float:
-    """Share of replacement characters among what is not ASCII."""
+    """Share of replacement characters among all that is not ASCII."""
     bad = text.count("\ufffd")
     return bad / len(_ASCII_RUN.sub("", text)) if bad else 0.0
 
 
-# A string that has no end is one that was cut.
+# A string without an end was cut.
 _TOKEN: Final = re.compile(r'[\s\[\]{},:0-9.eE+\-\ufeff\x1e]++|"(?:[^"\\]|\\.)*+["\\]?+|true|false|null', re.DOTALL)
 _STRING: Final = re.compile(r'"((?:[^"\\]|\\.)*+)("?)', re.DOTALL)
 
 
 def json_text(text: str) -> str | None:
-    """The text of JSON, None where that is no JSON: its tokens are known, and not whether they belong together."""
+    """The text of JSON, None if it is no JSON: this checks its tokens, not whether they belong together."""
     if _TOKEN.sub("", text):
         return None
     return _STRING.sub(_meant, text) if "\\" in text else text

@@ -1,6 +1,6 @@
-"""A page as fetched → its text: decoding, then the main content where there is markup.
+"""A page as fetched → its text: decoding, then the main content if there is markup.
 
-Where the main content is tiny, it stays tiny and is called bare: falling back to all visible text would turn pages of
+If the main content is tiny, it stays tiny and is called bare: falling back to all visible text would turn pages of
 links into their navigation, and pages of one site into duplicates of each other.
 """
 
@@ -30,12 +30,12 @@ RULE: Final = f"{CONTENT}/{ANNOUNCED}/{ECHO}/{DECODER}"
 """Name and version of all that ``extract`` does to a page; a part of the scheme."""
 
 MAX_BYTES: Final = 4 * 1024 * 1024
-"""Default of ``page.max_bytes``. Markup is parsed into about forty times its size in memory; a page whose first 4 MiB
-equal another's is a duplicate for all that a crawl cares."""
+"""Default of ``page.max_bytes``. Parsing takes about forty times the size of the markup in memory; a page whose first 4
+MiB equal another's is a duplicate for all purposes of a crawl."""
 
 
 class Extractor(Protocol):
-    """What finds the main content of markup: ``main_content``, or what it is measured against."""
+    """A function that finds the main content of markup: ``main_content``, or one that it is measured against."""
 
     def __call__(self, markup: bytes, *, xml: bool) -> Content:
         """The content of markup in UTF-8.
@@ -50,9 +50,9 @@ class Extracted(NamedTuple):
     """The text that a page is compared by.
 
     ``encoding`` is Python's name of the codec that the bytes were decoded with. ``truncated``: the page was longer than
-    allowed, and only its beginning was read. ``bare`` says why the text is not enough for a fingerprint, None where it
-    is. ``doubted``: by its title it may be that of a template. ``named`` is what the page's head names, None where that
-    was not read. ``thing`` is what the title names, without the site. ``shown`` is what a short text stands
+    allowed, and only its beginning was read. ``bare`` says why the text is not enough for a fingerprint, None if it is.
+    ``doubted``: by its title it may be that of a template. ``named`` is what the page's head names, None if that was
+    not read. ``thing`` is what the title names, without the site. ``shown`` are the parts that a short text stands
     under: the names of pictures or players, and the numbers of the title. ``verbatim``: it is HTML that was read as its
     bytes stand, all of them, so ``named`` is what these name.
     """
@@ -80,11 +80,10 @@ def extract(
 ) -> Extracted:
     """The main text of a page as it was fetched.
 
-    HTML and XML are parsed and reduced to their main content by ``extractor``. Plain text, and whatever comes without a
+    HTML and XML are parsed and reduced to their main content by ``extractor``. Plain text, and every page without a
     content type and without a single HTML tag, passes through decoded; in JSON the escapes of its strings are read.
-    ``encoding`` is what the crawler took the page for; it counts after the header's charset. Of a longer body the first
+    ``encoding`` is the crawler's guess for the page; it counts after the header's charset. Of a longer body the first
     ``max_bytes`` are read. With the page's ``url`` a short text does not repeat it, and its title not the host's name.
-
     Raises:
         PageError: ``not-text`` for images, PDF, archives and other binary content; ``unparsable`` for markup that the
             extractor gives up.
@@ -108,7 +107,7 @@ def extract(
 def blocks_of(
     body: bytes, *, content_type: str | None = None, encoding: str | None = None, max_bytes: int = MAX_BYTES
 ) -> list[PageBlock]:
-    """All text of a page, line by line, each kept or dropped by the extractor; a text is one that is kept.
+    """All text of a page, line by line, each kept or dropped by the extractor; a plain text is one line that is kept.
 
     Raises:
         PageError: as ``extract``.
@@ -118,7 +117,7 @@ def blocks_of(
 
 
 class _Read(NamedTuple):
-    """A page as text, or as the UTF-8 that it is, the codec, and what it is: ``html``, ``xml`` or ``text``."""
+    """A page as text, or as its own UTF-8, the codec, and its kind: ``html``, ``xml`` or ``text``."""
 
     text: str | bytes
     encoding: str
@@ -133,7 +132,7 @@ def _read(beginning: bytes, content_type: str | None, encoding: str | None) -> _
         raise PageError("not-text", f"the body begins with {beginning[:8]!r}")
     if plain := is_plain_utf8(beginning):
         if kind in ("html", "xml"):
-            return _Read(beginning, "utf-8", kind)  # most pages, of which only the content is decoded
+            return _Read(beginning, "utf-8", kind)  # most pages; of these only the content is decoded
         decoded = Decoded(beginning.decode(), "utf-8")
     else:
         try:
@@ -151,5 +150,6 @@ def _decoded(text: str | bytes) -> str:
 
 
 def from_text(text: str, *, max_chars: int = MAX_BYTES) -> Extracted:
-    """What a spider took out of the page itself: no parsing, the first ``max_chars`` characters, without NULs."""
+    """Text that a spider extracted from the page itself: no parsing, the first ``max_chars`` characters, without
+    NULs."""
     return Extracted(text[:max_chars].replace("\0", ""), "str", truncated=len(text) > max_chars)

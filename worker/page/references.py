@@ -25,7 +25,7 @@ def unescaped(text: str) -> str:
 
 
 def unescaped_value(value: str) -> str:
-    """The same of an attribute's value: ``?a=1&copy=2`` is an address, and no sign of copyright."""
+    """The same for an attribute's value: ``?a=1&copy=2`` is an address, and no sign of copyright."""
     return _REFERENCE.sub(_in_value, value) if "&" in value else value
 
 
@@ -61,7 +61,7 @@ def _in_value(reference: re.Match[str]) -> str:
 
 
 def _numbered(number: str) -> str:
-    """What a number stands for; without leading zeros, as Python converts none of thousands of digits."""
+    """The character that a number stands for; without leading zeros, as Python converts none of thousands of digits."""
     base, digits = (16, number[1:]) if number[0] in "xX" else (10, number)
     digits = digits.rstrip(";").lstrip("0")
     code = int(digits or "0", base) if len(digits) <= _MOST_DIGITS else -1

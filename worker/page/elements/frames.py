@@ -22,7 +22,7 @@ def _has_frames(values: Rows) -> bool:
 
 def with_frames(page: Parsed) -> Parsed:
     """The page with a block in place of each frame that has a document of its own and is not hidden; frames in such
-    documents have none. Read once more, of at most the page's length and some bytes for each frame."""
+    documents have none. The result is parsed again; it has at most the page's length and some bytes for each frame."""
     if not _has_frames(page.values):
         return page
     rows = (page.values[:, ATTRIBUTE] == _SRCDOC).nonzero()[0].tolist()
@@ -34,7 +34,7 @@ def with_frames(page: Parsed) -> Parsed:
             continue
         quote = whole[begin - 1 : begin] if whole[begin - 1 : begin] in (b'"', b"'") else b""
         document = page.value(row).encode("utf-8", "replace")
-        # The frame ends before its document, and what stands behind that in the tag becomes another one's.
+        # The frame ends before its document, and the text after that in the tag becomes part of another one.
         parts += [whole[place:begin], quote, b"></iframe><div>", document, b"</div><iframe data-rest=", quote]
         place = end
     return parse(b"".join([*parts, whole[place:]]))

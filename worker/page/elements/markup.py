@@ -1,9 +1,10 @@
 """HTML and XML → elements and runs of text, in one pass over the bytes.
 
-What it makes of a page is what a browser would (HTML Living Standard, section 13.2), as far as text and its place are
-concerned: omitted and missing end tags, attributes of all spellings, comments, and elements whose content is no markup.
-It does not mend what text cannot show, such as formatting that is closed in the wrong order, and it makes no elements
-that are not there. Every page is markup to it; time and memory grow with the page's length, however deep it is.
+The result is what a browser would make of the page (HTML Living Standard, section 13.2), as far as text and its place
+are concerned: omitted and missing end tags, attributes of all spellings, comments, and elements whose content is no
+markup. It does not repair errors that text cannot show, such as formatting that is closed in the wrong order, and it
+makes no elements that are not there. It accepts every page as markup; time and memory grow with the page's length,
+however deep the page is.
 """
 
 from __future__ import annotations
@@ -127,7 +128,7 @@ Tables = tuple[Table, Table, Table, Table, Table, Table, Table, Table]
 _SHAPE, _MARKS = 32, 0x7FFFFFFF
 """A mark is read with the shape above it, which takes another column."""
 _BEGINNING: Final = 16 * 1024
-"""Bytes of a page within which most heads end."""
+"""Most heads end within this many bytes of a page."""
 _TRUE, _OPEN, _CLOSED, _UNTIL = map(hash_of, ("true", "open", "closed", "until"))
 _HTML, _HEAD, _P, _BR, _SCRIPT, _STYLE, _PAGE_TITLE, _TEXTAREA, _PLAINTEXT = map(
     hash_of, ("html", "head", "p", "br", "script", "style", "title", "textarea", "plaintext")
@@ -140,13 +141,13 @@ TABLES: Final = (ELEMENTS, VALUED, WORDS, ROLES, ATTRIBUTES, NOT_HTML_ELEMENTS, 
 
 
 def parse(markup: str | bytes, *, tables: Tables = TABLES) -> Parsed:
-    """Take a page of HTML apart."""
+    """Parse a page of HTML."""
     return _parsed(markup, tables, False)[0]
 
 
 def parse_head(markup: bytes) -> Parsed:
-    """Take only a page's head apart; most end in the page's beginning, and no more is looked at then."""
-    beginning = markup[: markup.rfind(b">", 0, _BEGINNING) + 1]  # cut inside of no tag that has an end there
+    """Parse only a page's head; most heads end in the page's beginning, and then it looks at no more."""
+    beginning = markup[: markup.rfind(b">", 0, _BEGINNING) + 1]  # cut inside no tag that has an end there
     page, is_over = _parsed(beginning, TABLES, True)
     return page if is_over else _parsed(markup, TABLES, True)[0]
 
@@ -158,12 +159,12 @@ def _parsed(markup: str | bytes, tables: Tables, head_only: bool) -> tuple[Parse
 
 
 def room_for(markup: str | bytes) -> Parsed:
-    """A page, and rows enough for all that it can hold."""
+    """A page, and enough rows for all that it can hold."""
     encoded = bytearray(markup if isinstance(markup, bytes) else markup.encode("utf-8", "replace"))
     body: Any = np.frombuffer(encoded, dtype=np.uint8) if COMPILED else encoded
     # Each tag, and each section of CDATA but the last, has one of both signs. A run stands before some ``<``, or in a
-    # section of CDATA, or reaches to the end of the page. No attribute and no script takes fewer than three bytes. Of
-    # what is not written to, the system takes no memory.
+    # section of CDATA, or reaches to the end of the page. No attribute and no script takes fewer than three bytes. The
+    # system takes no memory for rows that are not written.
     begins, ends = _signs_in(body)
     elements = np.empty((min(begins, ends) + 3, 5), dtype=np.int32)
     runs = np.empty((begins + len(body) // CDATA + 2, 4), dtype=np.int32)
@@ -172,7 +173,7 @@ def room_for(markup: str | bytes) -> Parsed:
 
 @lean("UniTuple(int64, 2)(uint8[::1])", entry=True)
 def _signs_in(body: Any) -> tuple[int, int]:
-    """How often ``<`` stands in the page, and ``>``."""
+    """How often ``<`` and ``>`` stand in the page."""
     less = greater = 0
     for each in body:
         less += 1 if each == LESS else 0
@@ -182,7 +183,7 @@ def _signs_in(body: Any) -> tuple[int, int]:
 
 @lean("boolean(int64)")
 def begins_markup(character: int) -> bool:
-    """Whether ``<`` before it is more than text."""
+    """Whether a ``<`` before this byte is more than text."""
     return is_letter(character) or character in (SLASH, BANG, QUESTION)
 
 
@@ -222,7 +223,7 @@ def _hash_of_letters(body: Any, begin: int, end: int) -> int:
 
 @lean("int64(uint8[::1], int64, int64, int64, int32[:, ::1], int32[:, ::1])")
 def _mark_of(body: Any, attribute: int, begin: int, end: int, words: Table, roles: Table) -> int:
-    """What an attribute with this value marks its element as."""
+    """The mark that an attribute with this value gives its element."""
     if attribute in (CLASS, ID):
         return _bits_of_words(body, begin, end, words)
     if attribute == HREF:
@@ -264,8 +265,8 @@ def _shape_of(body: Any, begin: int, end: int) -> int:
 def read_attributes(
     body: Any, place: int, element: int, wanted: int, known: Table, words: Table, roles: Table, values: Rows, count: int
 ) -> tuple[int, int, int, int]:
-    """Read a tag from behind its name on: where it ends, behind the ``>``, or -1 if the page was cut inside; the mark,
-    and above it the shape; 1 if it ends with ``/``; and how many values there are now, ``count`` and those of
+    """Read a tag from the end of its name on. Returns where it ends, after the ``>``, or -1 if the page was cut inside;
+    the mark, and above it the shape; 1 if it ends with ``/``; and how many values there are now: ``count`` and those of
     ``wanted`` attributes. The tag is that of the element, an end tag if this is 0."""
     length = len(body)
     mark = seen = empty = 0
@@ -356,9 +357,9 @@ def read_name(body: Any, place: int, as_written: bool) -> tuple[int, int]:
 def _parse(
     body: Any, tables: Tables, elements: Rows, runs: Rows, values: Rows, head_only: bool
 ) -> tuple[int, int, int, int]:
-    """Fill ``elements``, ``runs`` and ``values``; how many there are of each.
+    """Fill ``elements``, ``runs`` and ``values``; returns how many there are of each.
 
-    ``head_only``: only those of the head, and 1 where it is over before the page is."""
+    ``head_only``: only those of the head, and 1 if the head ends before the page does."""
     names, valued, words, roles, attributes, foreign_names, breakout, head_names = tables
     length = len(body)
     run_count = value_count = current = 0
@@ -425,7 +426,7 @@ def _parse(
             current = after_end_tag(elements, current, name, kind)
             continue
 
-        late = kind & WHOLE or name == _HEAD  # of which a page has one; others are not opened
+        late = kind & WHOLE or name == _HEAD  # a page has one of these; others are not opened
         if in_head:
             if elements[current, NAME] in _UPPER_NAMES and not bits_of(head_names, name):
                 in_head, late = False, 0
@@ -456,7 +457,7 @@ def _parse(
                 kind &= ~RAW
             text = place = end
         opened = not kind & VOID and not late and not (kind & NOT_HTML and empty)
-        # A button takes what stands in it away from the text; one without an end takes nothing.
+        # A button removes its content from the text; a button without an end removes nothing.
         own = kind & ~UNSEEN if kind & BUTTON else kind
         count = add_element(elements, count, name, own, mark, current)
         if opened:

@@ -1,4 +1,4 @@
-"""Where a byte stands in a page: by the C library's ``memchr``, which looks at 32 bytes and more at once."""
+"""Finds a byte in a page with the C library's ``memchr``, which looks at 32 bytes and more at once."""
 
 from __future__ import annotations
 
@@ -36,4 +36,4 @@ def _plainly(body: bytearray, character: int, place: int, end: int) -> int:
 
 
 place_of: Final = cast(Callable[[Any, int, int, int], int], intrinsic(_memchr) if COMPILED else _plainly)
-"""The first place from ``place`` on, but before ``end``, at which a byte of this value stands; else ``end``."""
+"""The first place from ``place`` on, but before ``end``, that holds a byte of this value; otherwise ``end``."""

@@ -1,9 +1,9 @@
-"""What the declarations of a ``style`` say of whether its element is seen (CSS Syntax 3, Cascade 5).
+"""What the declarations of a ``style`` say about whether its element is seen (CSS Syntax 3, Cascade 5).
 
-Read are the last declaration of each property, or the last important one; comments, strings and brackets hold no end
-of a declaration. Not believed is what scripts undo while a page is read: ``opacity: 0``, with which they fade articles
-in, and blocks without a height, which they unfold; nor what hides the text that a picture stands for, as
-``text-indent`` does.
+The last declaration of each property counts, or the last important one; comments, strings and brackets hold no end of a
+declaration. Three kinds of declarations are ignored. Scripts undo two of them while a page is read: ``opacity: 0``,
+with which they fade articles in, and blocks without a height, which they unfold. The third hides the text that a
+picture stands for, as ``text-indent`` does.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _HIDING: Final = named_table(
 """Words of a value, and the properties that they hide by, alone or with another."""
 
 FAR: Final = 999
-"""Pixels or letters to the left or above, from which on a place is none."""
+"""Pixels or letters to the left or above, from which on a place cannot be seen."""
 
 _SEMICOLON, _COLON, _SLASH, _STAR, _BACKSLASH, _BANG, _MINUS, _DOT, _PERCENT, _V = b";:/*\\!-.%v"
 _QUOTE, _APOSTROPHE = b"\"'"
@@ -71,7 +71,7 @@ def _is_of_name(character: int) -> bool:
 
 @lean("int64(uint8[::1], int64, int64)")
 def _after_blanks(body: Any, place: int, end: int) -> int:
-    """Where the first character stands that is neither a blank nor within a comment."""
+    """The place of the first character that is neither a blank nor within a comment."""
     while place < end:
         if body[place] == 32 or 9 <= body[place] <= 13:
             place += 1
@@ -87,7 +87,7 @@ def _after_blanks(body: Any, place: int, end: int) -> int:
 
 @lean("UniTuple(int64, 2)(uint8[::1], int64, int64)")
 def _end_of_value(body: Any, place: int, end: int) -> tuple[int, int]:
-    """Where the semicolon stands behind a value, or the end; and 1 where the value is important."""
+    """The place of the semicolon after a value, or the end; and 1 if the value is important."""
     depth = important = 0
     while place < end:
         character = int(body[place])
@@ -125,7 +125,7 @@ def _word(body: Any, place: int, end: int) -> tuple[int, int]:
 
 @lean("UniTuple(int64, 3)(uint8[::1], int64, int64)")
 def _number(body: Any, place: int, end: int) -> tuple[int, int, int]:
-    """The whole part of the number that begins here, -1 where none does; 1 where the number is not zero; its end."""
+    """The whole part of the number that begins here, -1 if none does; 1 if the number is not zero; its end."""
     whole, digits, other = 0, 0, 0
     fraction = False
     while place < end and (48 <= body[place] <= 57 or (body[place] == _DOT and not fraction)):
@@ -142,7 +142,7 @@ def _number(body: Any, place: int, end: int) -> tuple[int, int, int]:
 
 @lean("int64(uint8[::1], int64, int64)")
 def _size_of_font(body: Any, place: int, end: int) -> int:
-    """Of the values in ``font``: 0 where its size is zero, 1 where it is another, -1 where it says none."""
+    """In the values of ``font``: 0 if its size is zero, 1 if it is another, -1 if there is no size."""
     while place < end:
         whole, other, after = _number(body, place, end)
         if whole >= 0:

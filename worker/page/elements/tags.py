@@ -1,12 +1,12 @@
 """Where a token of markup ends, and what a tag opens and closes.
 
 Comments, declarations, scripts and other raw text hold no markup and end by rules of their own (HTML Living Standard,
-section 13.2.5). Which element a tag opens in, and which ones it closes, say its sections 13.1.2.4 and 13.2.6.
+section 13.2.5). Sections 13.1.2.4 and 13.2.6 say which element a tag opens in, and which ones it closes.
 
 Elements are rows in the order of their start tags, each with the row of its parent; the open ones are ``current`` and
-the elements around it. As far as text and its place are concerned the tree is that of browsers, but for this: what
-stands in a table beside its cells stays there, formatting that a block's end has cut off is not taken up again behind
-it, and the end of what is not shown is believed wherever it stands.
+the elements around it. As far as text and its place are concerned the tree is that of browsers, with these exceptions:
+content of a table outside its cells stays there, formatting that a block's end has cut off is not resumed after it, and
+the end of a hidden element is believed wherever it stands.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def is_space(character: int) -> bool:
 
 @lean("boolean(int64)")
 def is_blank(character: int) -> bool:
-    """The same but for the vertical tab, which is part of a name."""
+    """The same without the vertical tab, which is part of a name."""
     return character == 32 or (9 <= character <= 13 and character != 11)
 
 
@@ -79,20 +79,20 @@ def lower(character: int) -> int:
 
 NOT_IN_NAME: Final = 256
 IN_NAME: Final = np.arange(256, dtype=np.int64)
-"""What each byte of a name is in lower case; of what ends one, ``NOT_IN_NAME``."""
+"""Each byte of a name in lower case; for a byte that ends a name, ``NOT_IN_NAME``."""
 IN_NAME[65:91] += CASE
 IN_NAME[[*b"\t\n\f\r />"]] = NOT_IN_NAME
 
 
 @lean("int64(uint8[::1], int64, int64)")
 def find(body: Any, character: int, place: int) -> int:
-    """Where the character stands from ``place`` on, or the end of the page."""
+    """The place of the character from ``place`` on, or the end of the page."""
     return place_of(body, character, place, len(body)) if place < len(body) else place
 
 
 @lean("int64(uint8[::1], int64, int64)")
 def find_twice(body: Any, character: int, place: int) -> int:
-    """Where ``--`` or ``]]`` stands right before a ``>``, from ``place`` on, or the end of the page."""
+    """The place of ``--`` or ``]]`` right before a ``>``, from ``place`` on, or the end of the page."""
     while place + 2 < len(body):
         if body[place + 2] == GREATER and body[place] == character and body[place + 1] == character:
             return place
@@ -121,13 +121,13 @@ def begins_cdata(body: Any, place: int) -> bool:
 
 @lean("int64(uint8[::1], int64)")
 def end_of_cdata(body: Any, place: int) -> int:
-    """Where the ``]]>`` of a section stands whose text begins at ``place``, or the end of the page."""
+    """The place of the ``]]>`` of a section whose text begins at ``place``, or the end of the page."""
     return find_twice(body, _CLOSE, place)
 
 
 @lean("int64(uint8[::1], int64)")
 def after_declaration(body: Any, place: int) -> int:
-    """Where the comment, declaration or instruction ends that begins at ``place``."""
+    """The end of the comment, declaration or instruction that begins at ``place``."""
     length = len(body)
     if not begins_comment(body, place):
         return min(find(body, GREATER, place + 2) + 1, length)
@@ -177,7 +177,7 @@ def _is_script(body: Any, place: int) -> bool:
 
 @lean("int64(uint8[::1], int64)")
 def end_of_script(body: Any, place: int) -> int:
-    """Where the end tag of a script stands, or the end of the page.
+    """The place of a script's end tag, or the end of the page.
 
     Within ``<!--`` and ``-->`` a script may hold scripts, which end by tags of their own.
     """
@@ -212,7 +212,7 @@ def end_of_script(body: Any, place: int) -> int:
 
 @lean("int64(uint8[::1], int64, int64, int64)")
 def end_of_raw(body: Any, name: int, length: int, place: int) -> int:
-    """Where the end tag of a raw element stands, whose name is ``length`` bytes at ``name``; or the end of the page."""
+    """The place of the end tag of a raw element, whose name is ``length`` bytes at ``name``; or the end of the page."""
     last = len(body) - length - 3
     while place <= last:
         if body[place] == LESS and body[place + 1] == SLASH and ends_name(int(body[place + 2 + length])):
@@ -231,7 +231,7 @@ Rows = npt.NDArray[np.int32]
 NAME, KIND, MARK, PARENT, SHAPE = 0, 1, 2, 3, 4
 
 MAX_STEPS: Final = 256
-"""How many open elements a tag looks through for its own. A page in which none is found in so many is broken on
+"""How many open elements a tag looks through for its own. A page in which none is found in this many is broken on
 purpose; without a limit each tag of such a page would look through all of it."""
 
 _DIV, _ADDRESS, _SELECT, _INPUT, _TEXTAREA = map(hash_of, ("div", "address", "select", "input", "textarea"))
@@ -239,22 +239,22 @@ _HEAD_ROWS, _BODY_ROWS, _FOOT_ROWS = map(hash_of, ("thead", "tbody", "tfoot"))
 
 _IN_TABLE: Final = CELL | ROW
 _WALLS: Final = SCOPE | CELL | TABLE | WHOLE
-"""What the end tag of a block does not reach through."""
+"""Elements that the end tag of a block does not reach through."""
 _SPECIAL: Final = BLOCK | BUTTON | SCOPE
-"""What the end tag of an element within a line does not reach through."""
+"""Elements that the end tag of an element within a line does not reach through."""
 _IN_PARAGRAPHS: Final = _IN_TABLE | WHOLE | SIBLING | TITLE
 """Blocks that do not end a paragraph."""
 
 
 @lean("boolean(int32[:, ::1], int64)")
 def is_foreign(elements: Rows, element: int) -> bool:
-    """Whether what stands right in it is SVG or MathML; in SVG's ``foreignObject`` and its like HTML stands."""
+    """Whether its direct content is SVG or MathML; HTML stands in SVG's ``foreignObject`` and its like."""
     return bool(elements[element, KIND] & (NOT_HTML | SCOPE) == NOT_HTML)
 
 
 @lean("int64(int32[:, ::1], int64)")
 def out_of_foreign(elements: Rows, current: int) -> int:
-    """The element of HTML around SVG or MathML."""
+    """The HTML element around SVG or MathML."""
     while is_foreign(elements, current):
         current = int(elements[current, PARENT])
     return current
@@ -262,7 +262,7 @@ def out_of_foreign(elements: Rows, current: int) -> int:
 
 @lean("boolean(int32[:, ::1], int64)", entry=True)
 def is_in_unseen(elements: Rows, element: int) -> bool:
-    """Whether it, or an element around it, is not shown."""
+    """Whether this element, or an element around it, is not shown."""
     for _ in range(MAX_STEPS):
         if element <= 0:
             break
@@ -274,7 +274,7 @@ def is_in_unseen(elements: Rows, element: int) -> bool:
 
 @lean("int64(int32[:, ::1], int64, int64, int64)")
 def _around(elements: Rows, current: int, kind: int, walls: int) -> int:
-    """The open element of such a kind, unless a wall stands before it; 0 for none."""
+    """The open element of this kind, unless a wall stands before it; 0 for none."""
     for _ in range(MAX_STEPS):
         if elements[current, KIND] & kind:
             return current
@@ -288,9 +288,9 @@ def _around(elements: Rows, current: int, kind: int, walls: int) -> int:
 def _after_link(elements: Rows, current: int, link: int) -> int:
     """The element that is open after a link ends.
 
-    The end of a link closes no block that was opened in it: all that such a block holds by now is in a link of its own,
-    and what follows is not. So the blocks take the places of the elements that they stand in, and the link takes that
-    of the last one (the adoption agency of section 13.2.6.4.7).
+    The end of a link closes no block that was opened in it: the block's content so far is in a link of its own, and the
+    following content is not. So the blocks take the places of the elements that they stand in, and the link takes the
+    place of the last one (the adoption agency of section 13.2.6.4.7).
     """
     last, blocks = current, 0
     while last != link:
@@ -317,7 +317,8 @@ def _has_rows(name: int) -> bool:
 
 @lean("int64(int32[:, ::1], int64, int64, int64)")
 def after_end_tag(elements: Rows, current: int, name: int, kind: int) -> int:
-    """The element that is open after an end tag: the parent of what it closes; ``current`` if there is no such."""
+    """The element that is open after an end tag: the parent of the element that it closes; ``current`` if it closes
+    none."""
     if kind & WHOLE:
         return current
     if kind & SCOPE:
@@ -365,7 +366,7 @@ def _before_part_of_table(elements: Rows, current: int, kind: int) -> int:
 
 @lean("int64(int32[:, ::1], int64, int64)")
 def _before_item(elements: Rows, current: int, kind: int) -> int:
-    """An item ends the one before it, unless it stands in a list or another part of that."""
+    """An item ends the one before it, unless it stands in a list or another part of that item."""
     candidate = current
     for _ in range(MAX_STEPS):
         passing = elements[candidate, KIND]
@@ -382,7 +383,7 @@ def _before_item(elements: Rows, current: int, kind: int) -> int:
 
 @lean("int64(int32[:, ::1], int64, int64, int64)")
 def before_start_tag(elements: Rows, current: int, name: int, kind: int) -> int:
-    """The element that a new one of this kind stands in, after the end tags that may be omitted before it."""
+    """The parent of a new element of this kind, after the end tags that may be omitted before it."""
     if kind & _IN_TABLE or _has_rows(name):
         return _before_part_of_table(elements, current, kind)
     if kind & TABLE and (elements[current, KIND] & (TABLE | ROW) or _has_rows(elements[current, NAME])):

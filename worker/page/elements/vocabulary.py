@@ -1,10 +1,10 @@
-"""What the names of elements say of them, and what the names say that authors give to parts of their pages.
+"""The meaning of element names, and of the names that authors give to parts of their pages.
 
 A *kind* is a set of bits that an element has by its name (HTML Living Standard, sections 4, 13.1.2 and 13.2.6). A
 *mark* is a set of bits that it has by its attributes: role, class and id.
 
-Names and words are looked up by their hashes, of 31 bits: with some two hundred entries, an unknown one is taken for a
-known one by chance in one of ten million.
+Names and words are looked up by their hashes, of 31 bits: with some two hundred entries, an unknown name is mistaken
+for a known one by chance in one of ten million.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ VOCABULARY: Final = "words-3"
 BLOCK: Final = 1 << 0
 """Begins and ends a line of text."""
 INLINE: Final = 1 << 1
-"""Stands in a line; elements that HTML does not know are neither, as those of XML."""
+"""Stands in a line; elements that HTML does not know are neither, like those of XML."""
 VOID: Final = 1 << 2
 RAW: Final = 1 << 3
-"""Whatever stands in it up to its end tag is no markup."""
+"""Its content up to its end tag is no markup."""
 UNSEEN: Final = 1 << 4
-"""What stands in it is not shown, or no text."""
+"""Its content is not shown, or no text."""
 BREAK: Final = 1 << 5
 PARAGRAPH: Final = 1 << 6
 HEADING: Final = 1 << 7
@@ -42,7 +42,7 @@ ROW: Final = 1 << 13
 TABLE: Final = 1 << 14
 PREFORMATTED: Final = 1 << 15
 ASIDE: Final = 1 << 16
-"""Beside the content by its meaning: navigation, sidebar, footer, dialog."""
+"""Outside the content by its meaning: navigation, sidebar, footer, dialog."""
 HEADER: Final = 1 << 17
 MAIN: Final = 1 << 18
 ARTICLE: Final = 1 << 19
@@ -51,18 +51,18 @@ WHOLE: Final = 1 << 21
 """The document or its body."""
 TITLE: Final = 1 << 22
 NOSCRIPT: Final = 1 << 23
-"""Shown to those who run no scripts, as a crawler."""
+"""Shown to readers that run no scripts, such as a crawler."""
 BUTTON: Final = 1 << 24
 TITLING: Final = 1 << 25
 """Names what follows it: a heading, the summary of details, a term."""
 SHOWN_IF_MARKED: Final = 1 << 26
-"""Unseen, but for an attribute that says otherwise: ``MARKED_SHOWN``."""
+"""Unseen, unless an attribute says otherwise: ``MARKED_SHOWN``."""
 SCOPE: Final = 1 << 28
-"""What stands in it closes nothing around it."""
+"""Its content closes no element around it."""
 SIBLING: Final = 1 << 29
 """Ends where another such element begins."""
 NOT_HTML: Final = 1 << 30
-"""SVG or MathML, and what stands in them."""
+"""SVG or MathML, and their content."""
 
 # Marks of elements.
 MARKED_COMMENTS: Final = 1 << 0
@@ -76,7 +76,7 @@ MARKED_HIDDEN: Final = 1 << 5
 MARKED_ROLE: Final = 1 << 6
 """Navigation and the like by its role, which means as much as an element does."""
 MARKED_NUMBERED: Final = 1 << 16
-"""A column of numbers beside a listing, by its name."""
+"""A column of numbers next to a listing, by its name."""
 MARKED_SHOWN: Final = 1 << 7
 """A text area to be read, the template of a shadow root."""
 MARKED_TITLING: Final = 1 << 8
@@ -84,17 +84,17 @@ MARKED_TITLING: Final = 1 << 8
 MARKED_SIZELESS: Final = 1 << 9
 """Its letters have no size, by its style."""
 MARKED_SIZED: Final = 1 << 10
-"""They have one, whatever stands around it."""
+"""Its letters have a size, whatever stands around it."""
 MARKED_FOLDED: Final = 1 << 11
 """Hidden if it stands in a line, where no script unfolds it."""
 HAS_PLACE: Final = 1 << 12
 """Its address is a place on the same page."""
 MARKED_CAPTION: Final = 1 << 13
-"""Of a picture, where it is a sentence; names of products are called so, too."""
+"""Of a picture, if its name is a sentence; names of products have this class, too."""
 MARKED_POST: Final = 1 << 14
 """A part of a thread."""
 MARKED_SIGNATURE: Final = 1 << 15
-"""What an author puts under each post, by class or id."""
+"""The part that an author puts under each post, by class or id."""
 IN_HEAD: Final = 1 << 30
 """Stands in the head of the document, whether that has tags or not."""
 
@@ -161,7 +161,7 @@ _WORDS: Final = {
     # navigation
     "nav navbar navigation navigations navmenu sidenav topnav subnav navheader navfooter menu menus submenu breadcrumb "
     "breadcrumbs crumb crumbs pager pagination paging skip headerlink toolbar topbar masthead "
-    # beside and below
+    # next to it and below
     "sidebar sidebars sphinxsidebar aside rail footer foot colophon copyright disclaimer legal legalnotice "
     # other pages
     "related recommend recommended recommendation recommendations suggested readmore trending latest popular "
@@ -175,7 +175,7 @@ _WORDS: Final = {
     "caption captions": MARKED_CAPTION,
     "widget widgets button buttons btn btns cta sr visually": MARKED_WEAKLY,
     "ln lineno linenos linenr linenum linenumber linenumbers gutter": MARKED_NUMBERED,
-    # letters between those of a post, which a style sheet hides from readers and not from copies
+    # letters between those of a post, which a style sheet hides from readers but which copies contain
     "jammer": MARKED_HIDDEN,
     "post posts poster posting postbit postbody postcontent posttext blockpost firstpost forumpost forumposts cpost "
     "message messages msg topic topics thread threads discussion discussions question questions answer answers "
@@ -195,7 +195,7 @@ _ATTRIBUTES: Final = (
     *("content", "http-equiv", "charset", "type", "src", "srcset", "data-src", "alt", "srcdoc", "data", "poster"),
     *("lang", "readonly", "disabled", "shadowrootmode"),
 )
-"""All that are read, at most 31."""
+"""All attributes that are read, at most 31."""
 
 _VALUED: Final = {
     "link": "rel href hreflang media",
@@ -214,7 +214,7 @@ _VALUED: Final = {
     "summary": "type",
     "title": "type",
 }
-"""Elements of which the places of some attributes are kept."""
+"""Elements for which the places of some attributes are kept."""
 
 compiled: Final = compiler_of(
     "worker.page",
@@ -226,7 +226,7 @@ compiled: Final = compiler_of(
 
 
 def lean(signature: str, *, entry: bool = False, inline: bool = False) -> Callable[[Function], Function]:
-    """The same of functions that make no arrays: numba counts no references in them, which took most of the time."""
+    """The same for functions that make no arrays: numba counts no references in them, which took most of the time."""
     return compiled(signature, entry=entry, inline=inline, _nrt=False)
 
 
@@ -270,7 +270,7 @@ def hash_of(name: str) -> int:
 
 
 def named_table(lists: Mapping[str, int]) -> Table:
-    """A table of the names in these lists, with the bits of the lists that they stand in."""
+    """A table of the names in these lists, with the bits of the lists that hold them."""
     entries: dict[int, int] = {}
     for names, bits in lists.items():
         for name in names.split():
@@ -300,7 +300,7 @@ BREAKOUT: Final = named_table({_BREAKOUT: 1})
 HEAD_ELEMENTS: Final = named_table({_HEAD: 1})
 WORDS: Final = named_table(_WORDS)
 ELEMENT_OF: Final = {hash_of(name): name for names in (*_ELEMENTS, *_NOT_HTML) for name in names.split()}
-"""The names of all that are listed, by their hashes."""
+"""The names of everything in the lists, by their hashes."""
 ROLES: Final = named_table(_ROLES)
 _BITS: Final = {name: 1 << number for number, name in enumerate(_ATTRIBUTES)}
 ATTRIBUTES: Final = named_table(_BITS)

@@ -1,9 +1,9 @@
-"""XML → elements and runs of text, and what readers of feeds show of it.
+"""XML → elements and runs of text, and the part of them that feed readers show.
 
 XML is read by its own rules (XML 1.0): an element ends by its own tag or ``/>`` and by nothing else, none holds raw
-text, CDATA is text, names have case. What has errors is read on where a browser would stop. Names mean something where
-the first element is ``<html>`` or ``<svg>``; then it is a page as others are. All text of other documents is their
-content, and of feeds (RSS, Atom) the titles of their items and what these hold; that is HTML written as text.
+text, CDATA is text, names have case. Where a browser would stop at an error, reading goes on. Names mean something if
+the first element is ``<html>`` or ``<svg>``; then it is a page like others. All text of other documents is their
+content. Of feeds (RSS, Atom) it is the titles of their items and the items' content, which is HTML written as text.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _ATOM: Final = hash_of("feed")
 _CHANNEL, _TYPE = map(hash_of, ("channel", "type"))
 _ITEMS: Final = tuple(map(hash_of, ("item", "entry")))
 _CONTENTS: Final = tuple(map(hash_of, ("content:encoded", "content", "description", "summary", "subtitle")))
-"""Elements that hold the content of an item; of several the first of these is shown."""
+"""Elements that hold the content of an item; of several the first one in this list is shown."""
 _ALWAYS_HTML: Final = tuple(map(hash_of, ("content:encoded", "description")))
 
 
@@ -76,14 +76,14 @@ class XmlText(NamedTuple):
 
 
 def parse_xml(markup: str | bytes, tables: Tables = TABLES) -> Parsed:
-    """Take XML apart, as ``markup.parse`` does HTML. A section of CDATA is an element without a name."""
+    """Parse XML, as ``markup.parse`` parses HTML. A section of CDATA is an element without a name."""
     body, elements, runs, values = room_for(markup)
     found = _parse_xml(body, tables, elements, runs, values)
     return Parsed(body, elements[: found[0]], runs[: found[1]], values[: found[2]])
 
 
 def told_by(page: Parsed) -> XmlText | None:
-    """What a document of XML tells, or None if it is a page as those of HTML are."""
+    """The text of an XML document, or None if it is a page like those of HTML."""
     root = int(page.elements[1, NAME]) if len(page.elements) > 1 else 0
     if root in (_HTML, _SVG):
         return None
@@ -117,7 +117,7 @@ def _told_by_feed(page: Parsed) -> XmlText:
 
 
 def _behind(elements: list[list[int]], row: int) -> int:
-    """The row behind the last that stands in this one."""
+    """The row after the last row that stands in this one."""
     behind = row + 1
     while behind < len(elements) and elements[behind][1] >= row:
         behind += 1
@@ -127,14 +127,14 @@ def _behind(elements: list[list[int]], row: int) -> int:
 def _shown(
     page: Parsed, runs_of: dict[int, list[int]], elements: list[list[int]], row: int, types: dict[int, str]
 ) -> Iterator[str]:
-    """The lines of a part of an item: of text that is HTML those that a browser would show."""
+    """The lines of a part of an item: for text that is HTML the lines that a browser would show."""
     lines = _lines(page, (run for each in range(row, _behind(elements, row)) for run in runs_of.get(each, ())))
     if elements[row][0] in _ALWAYS_HTML or types.get(row, "").strip().lower() in ("html", "text/html"):
         inner = parse("\n".join(lines))
         seen = [run for run, owner in enumerate(inner.runs[:, OWNER]) if not is_in_unseen(inner.elements, int(owner))]
         lines = _lines(inner, seen)
     elif elements[row][0] == _TITLE and row not in types:
-        lines = list(map(unescaped, lines))  # RSS says of a title neither that it is HTML nor that it is not
+        lines = list(map(unescaped, lines))  # RSS does not say whether a title is HTML
     yield from lines
 
 
@@ -181,7 +181,7 @@ def _xml_kind(elements: Rows, current: int, name: int, names: Table, foreign_nam
     entry=True,
 )
 def _parse_xml(body: Any, tables: Tables, elements: Rows, runs: Rows, values: Rows) -> tuple[int, int, int]:
-    """The same by the rules of XML: an element ends by its own tag, and what that holds is always markup."""
+    """The same by the rules of XML: an element ends by its own tag, and its content is always markup."""
     names, valued, words, roles, attributes, foreign_names, _, _ = tables
     length = len(body)
     run_count = value_count = current = 0

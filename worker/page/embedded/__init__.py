@@ -1,1 +1,1 @@
-"""What a page holds beside its visible text: JSON in its scripts, and the sources of pictures and players."""
+"""Content of a page in addition to its visible text: JSON in its scripts, and the sources of pictures and players."""

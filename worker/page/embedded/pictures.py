@@ -1,8 +1,9 @@
-"""The pictures, players and frames that are a page's content, each by a name that its mirrors have as well.
+"""The pictures, players and frames that are a page's content, each with a name that its mirrors use as well.
 
 Hosts, directories, sizes and formats differ between mirrors, so the name is the last segment of the path without them:
-``/2024/strip-1201-300x200.webp?w=800`` is ``strip-1201``. Where that says nothing, as ``embed`` or ``hqdefault``, it is
-the parameters that name what is shown, else the segment before. A number of the session is none of them.
+``/2024/strip-1201-300x200.webp?w=800`` is ``strip-1201``. Where that segment says nothing, as ``embed`` or
+``hqdefault``, the name is made of the parameters that name the picture or film, otherwise of the segment before. A
+session number is not such a parameter.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _PLAYERS: Final = frozenset(map(hash_of, ("iframe", "video", "audio", "embed", "
 _TRACKS: Final = frozenset(map(hash_of, ("video", "audio")))
 _SOURCE: Final = hash_of("source")
 _ATTRIBUTES: Final = tuple(map(hash_of, ("data-src", "src", "data", "srcset", "poster")))
-"""In this order. Where ``data-src`` is given, ``src`` is what stands there until it is loaded."""
+"""In this order. Where ``data-src`` is given, ``src`` is a placeholder until it is loaded."""
 _SET: Final = hash_of("srcset")
 
 _SCHEME: Final = re.compile(r"(?:https?:)?//[^/?#]*+", re.IGNORECASE)
@@ -67,10 +68,9 @@ _NO_CONTENT: Final = names(
 
 
 def pictures(page: Parsed, gone: Rows, top: int) -> tuple[str, ...]:
-    """The names of the players in the content, whose element is ``top``, or of the pictures where it has none.
+    """The names of the players in the content, whose element is ``top``, or of its pictures if it has no players.
 
-    ``gone`` is not 0 for elements that are beside the content. Where the content itself has neither, what stands next
-    to it counts.
+    ``gone`` is not 0 for elements outside the content. If the content itself has neither, those next to it count.
     """
     distance = {top: 0}
     while top > 0:
@@ -99,7 +99,7 @@ def pictures(page: Parsed, gone: Rows, top: int) -> tuple[str, ...]:
 
 
 def _distance(elements: Rows, gone: Rows, distance: dict[int, int], element: int) -> int | None:
-    """How far out of the content an element stands, None beside it."""
+    """How far outside the content an element stands, None if it is dropped or farther away."""
     for _ in range(MAX_STEPS):
         if gone[element]:
             return None
@@ -117,7 +117,8 @@ def _name(page: Parsed, rows: dict[int, int], attribute: int, is_image: bool) ->
 
 
 def name_of(source: str, *, is_image: bool) -> str:
-    """What a source has in common with that of a mirror; empty for what is no content, as icons and advertisements."""
+    """The part of a source that a mirror's source shares; empty for sources that are no content: icons,
+    advertisements."""
     source = source.strip()
     host = _SCHEME.match(source)
     address = source[host.end() :] if host else source
@@ -148,7 +149,7 @@ def _stem(segment: str) -> str:
 
 
 def _parameters(query: str, is_image: bool) -> list[str]:
-    """The values that name what is shown."""
+    """The values that name the picture or film."""
     given = sorted((name.lower(), value) for name, value in parse_qsl(query))
     asked = [value for name, value in given if value and (name in _PARAMETERS or (name == _ASKED and not is_image))]
     return [value if "/" not in value or "?" in value else name_of(value, is_image=is_image) for value in asked]

@@ -1,4 +1,4 @@
-"""Which strings of a state are read by people, and how they are written as markup."""
+"""Which strings of a state are meant for people, and how they are written as markup."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from worker.page.references import unescaped
 
 MOST_LINES: Final = 20
 MOST_TOKENS: Final = 200
-"""Lines at the beginning of a string, and tokens at the beginning of a line, by which it is judged."""
+"""Lines at the beginning of a string, and tokens at the beginning of a line, that the judgement reads."""
 LEAST_PLAIN: Final = 0.6
 """Share of plain words in prose. Lists of class names, style sheets, queries and programs have fewer."""
 _OPENING: Final = 40
-"""Characters by which two sentences are taken for one."""
+"""Two sentences with this many equal first characters count as one."""
 
 _TAG: Final = re.compile(r"<[^<>]*>")
 _MARKUP: Final = re.compile(
@@ -34,13 +34,13 @@ _NO_LETTERS: Final = re.compile(r"[\W_]+")
 
 
 def number_of_words(text: str) -> int:
-    """As the words of a page are counted."""
+    """The number of words, counted as in a page."""
     body = bytearray(text.encode("utf-8", "replace"))
     return words_in(np.frombuffer(body, dtype=np.uint8) if COMPILED else body, 0, len(body)) if body else 0
 
 
 def as_markup(text: str) -> str | None:
-    """A string that is HTML, its own or that of one whose signs are written as references; None for plain text."""
+    """A string that is HTML, as it is or with its signs written as references; None for plain text."""
     if _MARKUP.search(text):
         return text
     resolved = unescaped(text) if "&" in text else ""
@@ -60,7 +60,7 @@ def may_be_prose(text: str) -> bool:
 
 def is_prose(shown: str) -> bool:
     """Whether a string, as shown, has a sentence in one of its first lines: the words of a long line, most of them
-    plain. What is not ASCII is plain: no name, address or program is written so."""
+    plain. A word that is not ASCII is plain: no name, address or program looks like that."""
     return any(map(_is_sentence, shown.split("\n", MOST_LINES)[:MOST_LINES]))
 
 
@@ -85,7 +85,8 @@ def openings(shown: str) -> list[str]:
 
 
 def without_repetitions(texts: Iterable[str]) -> list[str]:
-    """Strings but those whose first sentence stands in a longer one: summaries, and the same in another form."""
+    """The strings without those whose first sentence stands in a longer one: summaries, and the same in another
+    form."""
     given = list(texts)
     said: set[str] = set()
     kept = set()
@@ -98,7 +99,8 @@ def without_repetitions(texts: Iterable[str]) -> list[str]:
 
 
 def as_page(title: str | None, texts: Iterable[str]) -> str:
-    """Strings as a page of their own, for the rules by which pages are read. One cut within a tag ends before it."""
+    """Strings as a page of their own, for the rules by which pages are read. A string cut within a tag ends before
+    it."""
     heading = f"<h1>{escape(title)}</h1>" if title else ""
     return f"<main>{heading}{''.join(map(_block, texts))}</main>"
 
@@ -112,5 +114,5 @@ def _block(text: str) -> str:
 
 
 def names(spelled: str) -> frozenset[str]:
-    """Those in a list of them."""
+    """The names in a list of names."""
     return frozenset(spelled.split())

@@ -1,9 +1,9 @@
 """The scripts of a page that hold data: JSON, and programs that assign or push it.
 
-JSON and the object literals of scripts → strings, each with its key and the object that it stands in.
+JSON and the object literals of scripts → strings, each with its key and the object that holds it.
 
-It is read leniently: what is no literal is passed over, so that an assignment, a call around the literal, a comma too
-many or a cut end do no harm, and nothing raises. Time and memory grow with the length, however deep it is.
+It reads leniently and skips all that is no literal, so that an assignment, a call around the literal, a comma too many
+or a cut end do no harm, and nothing raises. Time and memory grow with the length, however deep the JSON is.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from worker.page.elements.parsed import Parsed
 from worker.page.elements.vocabulary import EMPTY, hash_of
 
 MOST_ROWS: Final = 1 << 17
-"""Rows up to which is read. The largest state of a shop among the labelled pages has 7,000."""
+"""Most rows that are read. The largest state of a shop among the labelled pages has 7,000."""
 MOST_LEVELS: Final = 3
-"""JSON in a string of JSON is read, and once more: forums and frameworks write it twice."""
+"""JSON in a string of JSON is read, and once more: forums and frameworks encode it twice."""
 
 MOST_DEPTH: Final = 1000
-"""Objects and arrays around one another. What stands deeper is read as if it stood there."""
+"""Nested objects and arrays. Deeper ones are read as if they stood at this depth."""
 
 _TOKEN: Final = re.compile(
     r'"([^"\\]*+(?:\\.[^"\\]*+)*+)"?+(\s*+:)?+'
@@ -33,7 +33,7 @@ _TOKEN: Final = re.compile(
 )
 _STRINGS: Final = (1, 3)
 _KEYS: Final = {2: 1, 4: 3, 5: 5}
-"""The groups of ``_TOKEN``: the strings that are values, and by the group that matched last those that are keys."""
+"""The groups of ``_TOKEN``: the strings that are values, and by the last group that matched, those that are keys."""
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
 _CONTROLS: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": ""}
 _REFERENCE: Final = re.compile(r"_[0-9]{1,7}")
@@ -44,7 +44,7 @@ class Literals:
 
     ``keys`` are the names that values have in their objects; an item of an array has that of the array. ``texts`` are
     the strings, None for objects and arrays, and ``arrays`` says which of these a row is. ``named`` are (object, key)
-    of all values, numbers too, which have no row.
+    of all values, including numbers, which have no row.
     """
 
     def __init__(self, wanted: Callable[[str, str], bool]) -> None:
@@ -56,7 +56,7 @@ class Literals:
         self.named: Final[set[tuple[int, str]]] = set()
 
     def add(self, parent: int, key: str, text: str | None, array: bool) -> int:
-        """The new row."""
+        """Add a row and return it."""
         self.parents.append(parent)
         self.keys.append(key or (self.keys[parent] if self.arrays[parent] else ""))
         self.texts.append(text)
@@ -64,14 +64,14 @@ class Literals:
         return len(self.parents) - 1
 
     def name(self, row: int, keys: Iterable[str]) -> None:
-        """Values with these keys stand in the row, if it is one."""
+        """Note these keys for the row, if there is one."""
         if row >= 0:
             self.named.update((row, key) for key in keys)
 
 
 def literals(sources: Iterable[str], wanted: Callable[[str, str], bool] = lambda key, text: True) -> Literals:
-    """The strings of scripts, or of JSON, that are ``wanted`` by their key and text. What holds no such string, and is
-    no array or object with one, has no row either."""
+    """The strings of scripts, or of JSON, that are ``wanted`` by their key and text. Objects and arrays that hold no
+    such string, at any depth, have no row."""
     found = Literals(wanted)
     for source in sources:
         _read(found, source, 0, MOST_LEVELS)
@@ -79,7 +79,7 @@ def literals(sources: Iterable[str], wanted: Callable[[str, str], bool] = lambda
 
 
 class _Open:
-    """An object or array that is being read; it has a row once it holds a string that is wanted."""
+    """An object or array that is being read; it gets a row once it holds a wanted string."""
 
     def __init__(self, key: str, array: bool) -> None:
         self.key: Final = key
@@ -135,7 +135,7 @@ def _read(found: Literals, source: str, parent: int, levels: int, key: str = "")
 
 
 def _give_rows(found: Literals, path: list[_Open]) -> None:
-    """Of what is open, those without a row stand at the end."""
+    """Give rows to the open objects and arrays that have none: they stand at the end."""
     first = len(path)
     while path[first - 1].row < 0:
         first -= 1
@@ -158,8 +158,8 @@ def _character(escape: re.Match[str]) -> str:
 def resolved(source: str) -> str | None:
     """An array of values that name each other by their places, as JSON without them; None for anything else.
 
-    So devalue and turbo-stream write a state: the first item is the whole, ``{"title": 3}`` has the fourth item as its
-    title, and ``{"_4": 3}`` the fifth as its key. Each item is put where it is named first.
+    devalue and turbo-stream write a state in this form: the first item is the whole, ``{"title": 3}`` has the fourth
+    item as its title, and ``{"_4": 3}`` the fifth as its key. Each item is put where it is named first.
     """
     if source.lstrip()[:1] != "[":
         return None
@@ -218,7 +218,7 @@ class Scripts(NamedTuple):
 
 
 def scripts_of(page: Parsed) -> Scripts:
-    """What stands in the page's scripts, in its order; what is streamed in pieces is put together, behind the rest."""
+    """The data in the page's scripts, in its order; data that is streamed in pieces is put together, after the rest."""
     found = Scripts([], [])
     streamed = []
     kind, kind_of = "", 0
@@ -245,7 +245,7 @@ def scripts_of(page: Parsed) -> Scripts:
 
 
 def put_together(rows: str) -> str:
-    """React's rows as one text of literals: long strings, which stand in rows of their own, where they are named."""
+    """React's rows as one text of literals: long strings, which stand in rows of their own, go where they are named."""
     data = rows.encode("utf-8", "replace")
     texts: dict[bytes, bytes] = {}
     others = []

@@ -1,26 +1,26 @@
-"""What a page's scripts tell in place of its visible text: of which things, and which of them is the page's own.
+"""The text that a page's scripts hold in place of its visible text: about which things, and which is the page's own.
 
-JSON-LD is in the words of schema.org. ``articleBody`` is an article's text. Of a recipe, a product, an event, a job or
-the questions of a page it is what stands under ``_TEXTS``. What schema.org says of others, as publishers, related
-products and reviews, is left out.
+JSON-LD is in the words of schema.org. ``articleBody`` is an article's text. For a recipe, a product, an event, a job or
+the questions of a page the text is what stands under ``_TEXTS``. Text of other schema.org types, such as publishers,
+related products and reviews, is left out.
 
-Of the state that scripts start from, a *thing* is an object with a title of its own. An object without one is part of
-what it stands in, and so is an item of an array that has a title but no address: paragraphs, sections, posts of a
-thread. Where nothing has a title, the thing is the smallest object or array that holds most of the prose.
+In the state that scripts start from, a *thing* is an object with a title of its own. An object without a title is part
+of the object that holds it, and so is an item of an array that has a title but no address: paragraphs, sections, posts
+of a thread. Where nothing has a title, the thing is the smallest object or array that holds most of the prose.
 
-What stands there under a name that says so is no text: menus and related pages by the words that classes are judged
-by as well, translations and settings by ``_TABLES``, authors by ``_NAMES_OF_OTHERS``.
+Strings under some names are no text of the thing: menus and related pages by the words that also judge classes,
+translations and settings by ``_TABLES``, authors by ``_NAMES_OF_OTHERS``.
 
-Of all these things one is chosen:
+One of all these things is chosen:
 
-1. An article of JSON-LD with its body; of several the one that the page announces, else the longest.
-2. The longest of the things that the page announces, of JSON-LD before those of a state: by the title, in which the
-   thing's own one stands or whose words stand in its texts, or by a visible sentence that it has as well. One that is
-   much shorter than others is the site's description of itself.
-3. What else JSON-LD is about, then the thing with the most text.
+1. An article of JSON-LD with its body; of several the one that the page announces, otherwise the longest.
+2. The longest of the things that the page announces, JSON-LD before those of a state. The page announces a thing by its
+   title, if the thing's own title stands in it or its words stand in the thing's texts, or by a visible sentence that
+   the thing has as well. A thing that is much shorter than others is the site's description of itself.
+3. The other things of JSON-LD, then the thing with the most text.
 
-It stands for a visible text of few words, of which it has many times as much: that is the shell of a page which
-scripts fill. Where they have filled it, the visible text counts.
+The chosen text replaces a visible text of few words, if it has many times as many: such a visible text is the shell of
+a page which scripts fill. If they have filled it, the visible text counts.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from worker.page.main_text.title_evidence import LONGEST_TITLE, is_announced, re
 
 
 class Told(NamedTuple):
-    """``texts`` are as they stand in the JSON, in its order, ``words`` how many they have as shown."""
+    """``texts`` are as they stand in the JSON, in its order, ``words`` is how many words they have as shown."""
 
     title: str | None
     texts: tuple[str, ...]
@@ -60,7 +60,7 @@ _NAMED_PARTS: Final = frozenset(("Question", "HowToStep", "HowToSection", "HowTo
 _PAGES: Final = names(
     "WebPage ItemPage CollectionPage AboutPage ContactPage ProfilePage SearchResultsPage ItemList ListItem"
 )
-"""They hold what the page is about, and are described by a summary of it."""
+"""They hold the page's subject, and a summary of it describes them."""
 _KINDS_OF_OTHERS: Final = names(
     "Organization NewsMediaOrganization Corporation LocalBusiness OnlineStore Store WebSite Person BreadcrumbList "
     "ImageObject Offer AggregateOffer Brand AggregateRating Rating Review SearchAction SiteNavigationElement WPHeader "
@@ -76,14 +76,14 @@ _THREADS: Final = frozenset(("DiscussionForumPosting", "SocialMediaPosting", "QA
 
 
 class LinkedData(NamedTuple):
-    """``bodies`` are articles with their text, ``others`` what else it tells of."""
+    """``bodies`` are articles with their text, ``others`` all other things in it."""
 
     bodies: list[Told]
     others: list[Told]
 
 
 def linked_data(found: Literals) -> LinkedData:
-    """All of which it has texts, in the order of the page."""
+    """All things that it has texts of, in the order of the page."""
     types = defaultdict(set)
     for row, text in enumerate(found.texts):
         if found.keys[row] == "@type" and text:
@@ -143,7 +143,7 @@ _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9@]+")
 
 @lru_cache(maxsize=4096)
 def _is_beside(key: str, is_object: bool) -> bool:
-    """Whether what has this name is no text of the thing."""
+    """Whether a string under this name is no text of the thing."""
     words = {word.lower() for word in _CAMEL.split(key[:64]) if word}
     if (is_object and words & _TABLES) or words & _NAMES_OF_OTHERS:
         return True
@@ -156,8 +156,8 @@ def is_wanted(key: str, text: str) -> bool:
 
 
 def things(found: Literals) -> list[Told]:
-    """All of which it tells a sentence or more, in the order of the JSON, of which the strings that ``is_wanted`` names
-    are enough."""
+    """All things with a sentence or more, in the order of the JSON; the strings that ``is_wanted`` names are enough for
+    this."""
     titles = _titles(found)
     prose = _prose(found)
     _give_upwards(found, titles, prose)
@@ -202,7 +202,7 @@ def _prose(found: Literals) -> dict[int, int]:
 
 
 def _give_upwards(found: Literals, titles: dict[int, str], prose: Mapping[int, int]) -> None:
-    """A title that stands in an object without text, within the one whose text it is above: that of front matter."""
+    """Move a title from an object without text up to the object around it, which has the text: as in front matter."""
     texts = {found.parents[row] for row in prose}
     for row, title in list(titles.items()):
         parent = found.parents[row]
@@ -235,7 +235,7 @@ def _titles(found: Literals) -> dict[int, str]:
 
 
 def _main_headings(found: Literals) -> dict[int, str]:
-    """Those of React's rows, in which an element is an array: ``["$", "h1", null, {"children": "…"}]``."""
+    """The main headings in React's rows, in which an element is an array: ``["$", "h1", null, {"children": "…"}]``."""
     headings: dict[int, str] = {}
     for row, text in enumerate(found.texts):
         element = found.parents[row]
@@ -269,19 +269,20 @@ def _holder(found: Literals, prose: dict[int, int]) -> frozenset[int]:
 MOST_OF_A_SHELL: Final = 80
 """Words, links included, of a visible text that may be a shell's."""
 TIMES: Final = 2
-"""How many times the words of the shell the text in the scripts has. A summary beside the article has fewer."""
+"""How many times the words of the shell the text in the scripts has. A summary next to the article has fewer."""
 LEAST_WORDS: Final = 10
 """Words of a text in the scripts, as of a page that is compared by more than its whole text."""
 LEAST_MEAN: Final = 25
-"""Words of the strings of something without a title, in the mean. Messages of programs have fewer."""
+"""Mean number of words of the strings of a thing without a title. Messages of programs have fewer."""
 LEAST_NAMED: Final = 0.2
 LEAST_SAID: Final = 0.5
-"""Share of the longest thing's words that one has which the page's title names; and one that has words of the title, or
-a visible sentence, in its texts."""
+"""Shares of the longest thing's words: for a thing that the page's title names; and for a thing that has words of the
+title, or a visible sentence, in its texts."""
 
 
 def told_instead(page: Parsed, title: str | None, visible: str, words: int) -> Told | None:
-    """What the page's scripts tell in place of its visible text of so many words, None where that counts."""
+    """The text in the page's scripts in place of its visible text of this many words, None where the visible text
+    counts."""
     if words > MOST_OF_A_SHELL:
         return None
     scripts = scripts_of(page)
@@ -303,7 +304,7 @@ def _is_of_long_strings(told: Told) -> bool:
 
 
 def _announces_itself(told: Told) -> bool:
-    """Whether its title does; what has none does."""
+    """Whether its title announces the thing itself; true without a title."""
     return not told.title or is_announced("\n".join(map(plain, told.texts)), told.title)
 
 
@@ -318,7 +319,7 @@ def _announced(told: list[Told], title: str | None, visible: str) -> list[Told]:
 
 
 def _announcing(told: Told, title: str, visible: str) -> float:
-    """How many times as long others may be; 0 where the page does not announce it."""
+    """How many times as long others may be; 0 if the page does not announce it."""
     own = " ".join((told.title or "").split()).casefold()
     if title and own and (own in title or (read_title(title).first or title) in own):
         return 1 / LEAST_NAMED

@@ -1,1 +1,1 @@
-"""Markup → the main text: what is beside the content, what is the content, and whether the title announces it."""
+"""Markup → the main text: what is outside the content, what is the content, and whether the title announces it."""

@@ -1,4 +1,4 @@
-"""What of a page is beside its content: by what its elements are, what they are called, and how they repeat."""
+"""The parts of a page outside its content: by their elements, their names, and their repetition."""
 
 from __future__ import annotations
 
@@ -51,37 +51,37 @@ from worker.page.main_text.tally import (
 )
 
 LEAST_MORE: Final = 50
-"""Words that a page for those without scripts must have more than the page itself. The shells of applications hold a
-sentence or two there, the same on all their pages."""
+"""Words that the version for readers without scripts must have more than the page itself. The shells of applications
+hold a sentence or two there, the same on all their pages."""
 
 MOST_COMMENTS: Final = 0.8
 """Share of the page up to which comments go: often there are more of them than article."""
 MOST_ASIDE: Final = 0.5
-"""Share of the page up to which an element goes that is only called beside the content. At .6 and above articles are
-lost whose surroundings are called so as well."""
+"""Share of the page up to which an element goes if only its name says that it is outside the content. At .6 and above
+articles are lost because parts around them have such names as well."""
 MOST_WEAK: Final = 0.2
 """The same for a name that means other things as well."""
 MOST_NAMED: Final = 0.7
-"""Share of the words in long lines that all elements may have together which are called beside the content; where they
-have more, the name says nothing of them. With .6, templates are taken for each other's pages."""
+"""Share of the words in long lines up to which all elements with such names together may go; if they have more, the
+name says nothing about them. With .6, templates are taken for each other's pages."""
 MOST_WEAKLY_NAMED: Final = 0.4
 """The same for a name that means other things as well."""
 NAVIGATION: Final = 0.0
-"""The same for a name that is not believed: only what is made of links goes."""
+"""The same for a name that is not believed: only elements made of links go."""
 
 LEAST_BESIDE_COMMENTS: Final = 0.1
-"""Prose that the page must have besides, as a share of that of the comments, so that these go."""
+"""Prose that the page must have in addition, as a share of the comments' prose, so that the comments go."""
 LEAST_LEFT: Final = 0.2
 """Share of the prose that names must leave, to be believed."""
 AN_ARTICLE: Final = 60
-"""Words of a text besides the comments that is an article, however little it is beside them."""
+"""Words of a text in addition to the comments that is an article, however short it is compared with them."""
 LEAST_LIE: Final = 100
 TIMES: Final = 5
-"""So many words, and so many times the longest text that is left, has a text that a name cannot take. With 2 times,
-short news among texts of the site are lost to these."""
+"""A name cannot remove a text that has at least this many words, and this many times the longest text that is left.
+With 2 times, short news among texts of the site are lost to these."""
 
 LEAST_PANELS: Final = 3
-"""So many hidden blocks of one parent or grandparent are panels; one or two are dialogs more often."""
+"""This many hidden blocks of one parent or grandparent are panels; one or two are dialogs more often."""
 LEAST_PANEL: Final = 10
 """Words in long lines of a panel. Hidden menus and buttons have fewer."""
 MOST_LINKED: Final = 0.25
@@ -102,13 +102,13 @@ def is_main(elements: Rows, element: int) -> bool:
 
 @lean("boolean(int64, int64)", entry=True)
 def is_on(rule: int, off: int) -> bool:
-    """Whether this rule is applied."""
+    """Whether this rule is on."""
     return (off >> rule) & 1 == 0
 
 
 @compiled("boolean(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1])")
 def is_for_no_scripts(elements: Rows, runs: Rows, known: Rows, said: Rows) -> bool:
-    """Whether most of the page, surveyed as if no scripts were run, is for those who run none."""
+    """Whether most of the page, surveyed as if no scripts were run, is for readers that run none."""
     within = np.zeros(len(elements), dtype=np.uint8)
     inside = outside = 0
     for element in range(1, len(elements)):
@@ -144,7 +144,7 @@ def _is_navigation(known: Rows, element: int) -> bool:
 
 @compiled("boolean(int32[:, ::1], int32[:, ::1], uint8[:], int64, float64, float64)")
 def _is_everywhere(elements: Rows, known: Rows, holds_main: Any, mark: int, most: float, most_of_all: float) -> bool:
-    """Whether elements with a mark that would go, each for having ``most`` of the page or less, have more than
+    """Whether elements with a mark that would go, because each has ``most`` of the page or less, have more than
     ``most_of_all`` words in long lines together."""
     within = np.zeros(len(elements), dtype=np.uint8)
     page, long = weight(known, 0), 0
@@ -160,7 +160,8 @@ def _is_everywhere(elements: Rows, known: Rows, holds_main: Any, mark: int, most
 
 @compiled("void(int32[:, ::1], int32[:, ::1], boolean, int64, int64, int64)")
 def _drop(elements: Rows, known: Rows, comments: bool, doubt: int, long: int, off: int) -> None:
-    """Comments go; or else what is beside the content by its name. ``long``: words in long lines, comments included."""
+    """Drop comments; or else the elements outside the content by their names. ``long``: words in long lines, comments
+    included."""
     holds_main, in_article = np.zeros((2, len(elements)), dtype=np.uint8)
     for element in range(len(elements) - 1, 0, -1):
         if holds_main[element] or is_main(elements, element):
@@ -227,9 +228,9 @@ def _says_thread(body: Any) -> bool:
 
 @compiled("void(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int64)")
 def drop_beside(body: Any, elements: Rows, runs: Rows, known: Rows, said: Rows, off: int) -> None:
-    """Drop comments and what is beside the content, as far as what is left bears it.
+    """Drop comments and all that is outside the content, as far as enough is left.
 
-    Names are doubted one step more, and all is looked at again, at most four times.
+    It doubts names one step more, and looks at everything again, at most four times.
     """
     unseen = known[:, GONE].copy()
     comments = True

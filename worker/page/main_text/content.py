@@ -1,25 +1,25 @@
-"""Which part of a page is its content: by what its elements mean, what they are called, and where its prose is.
+"""Which part of a page is its content: by the meaning of its elements, by their names, and by where its prose is.
 
 Words are counted so that languages compare: a run of letters and digits, or one Chinese character, kana or syllable of
-Hangul. Words outside links are *prose*; in a *long line*, of eight and more, they weigh ``PROSE`` times as much as
-those of links, in a short one ``SHORT`` times: navigation is made of links and teasers of short lines, so both weigh
+Hangul. Words outside links are *prose*. In a *long line*, of eight and more, they weigh ``PROSE`` times as much as
+words of links, in a short line ``SHORT`` times: navigation is made of links, and teasers of short lines, so both weigh
 little, but a page of nothing else is still found.
 
-1. **What is beside the content goes** (``beside``): first comments, then navigation, sidebars, footers, headers of the
-   page and what is hidden, by element, role, class or id. Names lie, so they are doubted where they would take too
+1. **Everything outside the content goes** (``beside``): first comments, then navigation, sidebars, footers, headers of
+   the page and hidden parts, by element, role, class or id. Names lie, so they are doubted where they would take too
    much; and nothing goes that holds the page's ``<main>``.
 2. **The content is looked for from the outside in**, beginning with the first ``<main>`` that has some of the page. A
-   child takes the place of its parent if it has nearly all that is in it; or if it has more than half and is no mere
-   item of a list or table, no section, no introduction, and no page in pieces. A *section* begins with a heading of
-   its own, and its parent with one of a higher rank, or with prose under no heading, or it has the main heading of the
-   page: that one is a title to the neighbours of the section as well, so the parent is the content. An *introduction*
-   has a few sentences, and fewer words than the links beside it: they are a list; but what stands under the main
-   heading, without it, is no introduction. A page is *in pieces* where the child's prose stands in several blocks and
-   its neighbours have prose as well.
+   child takes the place of its parent if it has nearly all of the parent's content; or if it has more than half and is
+   no mere item of a list or table, no section, no introduction, and no page in pieces. A *section* begins with a
+   heading of its own, and its parent with a heading of a higher rank, or with prose under no heading, or the section
+   has the main heading of the page: that heading is a title to the neighbours of the section as well, so the parent is
+   the content. An *introduction* has a few sentences, and fewer words than the links next to it: they are a list; but a
+   part under the main heading, without it, is no introduction. A page is *in pieces* where the child's prose stands in
+   several blocks and its neighbours have prose as well.
 3. **The main heading belongs to it**, wherever it stands: some sites put it into the content, others above.
 
-All limits are shares of what the page itself holds, and there are no lists of sites. What stands in the content stays,
-its lists, tables, code and links included; but a notice that asks for scripts, or to wait for them, is no content.
+All limits are shares of the page's own content, and there are no lists of sites. Everything in the content stays,
+including its lists, tables, code and links; but a notice that asks for scripts, or to wait for them, is no content.
 ``rules`` names each rule and its reason.
 """
 
@@ -104,7 +104,7 @@ CONTENT: Final = f"content-6/{VOCABULARY}"
 """Name of all rules from markup to text; a part of the scheme, so change it when a rule changes."""
 
 LEAST_MAIN: Final = 0.1
-"""Share of what is left from which on ``<main>`` is believed."""
+"""With this share of what is left or more, ``<main>`` is believed."""
 NEARLY_ALL: Final = 0.85
 MORE_THAN_HALF: Final = 0.5
 
@@ -113,21 +113,21 @@ LEAST_PROSE: Final = 10
 by more than its whole text."""
 _BARE: Final = f"it has fewer than {LEAST_PROSE} words outside links"
 LEAST_TOTAL: Final = 30
-"""Words, links included, from which on a page of links is compared by some of them."""
+"""Words, links included, with which a page of links is compared by some of them."""
 MOST_LINKED: Final = 0.1
 """Share of links in such a neighbour. Teasers have more."""
 NEIGHBOURS: Final = 0.2
 """Share of the prose that neighbours must have."""
 ONE_PIECE: Final = 0.6
-"""Share of a child's prose that stands in one block of an article. With .85 landing pages keep more of theirs, and what
-else a site writes below its articles is taken for pieces of them."""
+"""Share of a child's prose that stands in one block of an article. With .85 landing pages keep more of their prose, and
+other text that a site writes below its articles is taken for pieces of them."""
 
 MOST_OF_THREAD: Final = 0.7
 """Share of a thread's prose up to which one post is left for all of them."""
 
 AN_INTRODUCTION: Final = 80
-"""Words in long lines below which the longest text of a part may introduce a list. With 60, introductions of shops are
-taken for articles; without a limit, short news among links to others are lost."""
+"""The longest text of a part that may introduce a list has fewer words in long lines than this. With 60, introductions
+of shops are taken for articles; without a limit, short news among links to others are lost."""
 
 LONGEST_CAPTION: Final = 40
 """Words outside links, and in links, of a text that may stand under a picture or a player."""
@@ -143,9 +143,9 @@ Flags = npt.NDArray[np.uint8]
 class Content(NamedTuple):
     """The text of a page's main content, with a line where a block is, and the page's title.
 
-    ``bare`` says why the text is not enough to tell the page from others by some of it, None where it is. ``linked``:
-    most of its words are those of links. ``named`` are the addresses that its head gives. ``short``: its words are so
-    few that it may be the template's. ``pictures`` are the names of what is shown with a short text.
+    ``bare`` says why the text is not enough to tell the page from others by some of it, None if it is. ``linked``: most
+    of its words are those of links. ``named`` are the addresses in its head. ``short``: its words are so few that it
+    may be the template's. ``pictures`` are the names of the pictures or players shown with a short text.
     """
 
     text: str
@@ -160,8 +160,8 @@ class Content(NamedTuple):
 class PageBlock(NamedTuple):
     """A line of the page as it is read, and the name of the rule that dropped it, None where it is kept.
 
-    ``unseen_in`` names the outermost element that is not shown, or whose own text is not; None where the line is shown.
-    ``origin`` is where a line stands that is kept and not shown.
+    ``unseen_in`` names the outermost element that is not shown, or whose own text is not; None if the line is shown.
+    ``origin`` is where a line stands that is kept although it is not shown.
     """
 
     text: str
@@ -171,8 +171,8 @@ class PageBlock(NamedTuple):
 
 
 class _Decided(NamedTuple):
-    """A page taken apart, what is known of its elements, the element with the content, the rule that drops each run, 0
-    for none, and the words of links, of long lines and of short ones in the content."""
+    """A parsed page, the known facts on its elements, the element with the content, the rule that drops each run, 0 for
+    none, and the words of links, of long lines and of short ones in the content."""
 
     parsed: Parsed
     known: Rows
@@ -208,7 +208,7 @@ def _content_of_xml(told: XmlText) -> Content:
 
 
 def blocks(markup: str, *, xml: bool = False) -> list[PageBlock]:
-    """All text of a page in the order of the page, line by line, kept or dropped; but neither styles nor scripts."""
+    """All text of a page in the order of the page, line by line, kept or dropped; without styles and scripts."""
     parsed = parse_xml(markup) if xml else with_frames(parse(markup))
     if xml and (read := told_by(parsed)):
         return [PageBlock(line, None) for line in read.lines]
@@ -228,7 +228,7 @@ def blocks(markup: str, *, xml: bool = False) -> list[PageBlock]:
 
 
 def _unseen_in(page: _Decided, run: int) -> str:
-    """The outermost element around an unseen run that is not shown itself, or the one that the run stands in."""
+    """The outermost element around an unseen run that is not shown itself, or the element that holds the run."""
     elements = page.parsed.elements
     element = int(page.parsed.runs[run, OWNER])
     while page.known[element, GONE] and page.known[elements[element, PARENT], GONE]:
@@ -254,14 +254,14 @@ def _text(page: _Decided) -> str:
 
 
 def _told(page: _Decided, content: str, title: str | None, off: int) -> Told | None:
-    """What stands in scripts for the content."""
+    """The text in scripts that replaces the content."""
     if not is_on(EMBEDDED, off):
         return None
     return told_instead(page.parsed, title, content, sum(page.counts))
 
 
 def _content_of(told: Told, title: str | None, off: int) -> Content:
-    """It is read by the rules of all pages. Its own title stands for one that says nothing of it, as a shell's."""
+    """It is read by the rules of all pages. Its own title replaces one that says nothing of it, such as a shell's."""
     found = main_content(as_page(told.title, told.texts), off | 1 << EMBEDDED)
     own = told.title if not title or not is_announced(found.text, title[:LONGEST_TITLE]) else None
     return found._replace(title=own or title)
@@ -303,7 +303,8 @@ def _has_prose(known: Rows, element: int) -> bool:
 
 @lean("boolean(int32[:, ::1], int64, int64, int64)")
 def _in_pieces(known: Rows, top: int, child: int, long: int) -> bool:
-    """Whether the neighbours of a child have prose as well, of ``long`` words with its own, and it is of pieces."""
+    """Whether the neighbours of a child have prose as well, of ``long`` words with its own, and it consists of
+    pieces."""
     if _has_prose(known, child):
         long -= known[child, LONG]
     return bool(long > NEIGHBOURS * known[top, LONG] and known[child, FLOW] < ONE_PIECE * known[child, LONG])
@@ -311,8 +312,8 @@ def _in_pieces(known: Rows, top: int, child: int, long: int) -> bool:
 
 @lean("boolean(int32[:, ::1], int64, int64)")
 def _introduces(known: Rows, top: int, child: int) -> bool:
-    """Whether a child is a few sentences before or behind links of more words."""
-    longest = known[child, FLOW] if known[child, FLOW] else known[child, LONG]  # of a block without blocks, its own
+    """Whether a child is a few sentences before or after links of more words."""
+    longest = known[child, FLOW] if known[child, FLOW] else known[child, LONG]  # for a block without blocks, its own
     beside = known[top, LINKS] - known[child, LINKS]
     return bool(longest < AN_INTRODUCTION and words_of(known, child) < beside)
 
@@ -367,7 +368,7 @@ def _content(elements: Rows, runs: Rows, known: Rows, said: Rows, title: int, of
 
 @compiled("int64(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[::1], int64)", entry=True)
 def _decide(body: Any, elements: Rows, runs: Rows, known: Rows, dropped: Any, off: int) -> int:
-    """Apply all rules, and fill ``known`` and ``dropped``; the element that holds the content."""
+    """Apply all rules, and fill ``known`` and ``dropped``; returns the element that holds the content."""
     said = np.zeros((len(runs), OF_RUNS), dtype=np.int32)
     has_noscript = hide(body, elements, runs, False, known, said)
     survey(elements, runs, known, said)
@@ -406,8 +407,8 @@ def _decide(body: Any, elements: Rows, runs: Rows, known: Rows, dropped: Any, of
 
 @lean("int64(uint8[::1], int32[:, ::1], int32[:, ::1], int32[::1], uint8[::1])", entry=True)
 def _write(body: Any, elements: Rows, runs: Rows, dropped: Any, text: Flags) -> int:
-    """Write all that no rule drops; how many bytes of ``text`` it takes. A NUL stands where a character reference must
-    not go on: behind each ``&`` of raw text, and between two runs."""
+    """Write all that no rule drops; returns how many bytes of ``text`` it takes. A NUL stands where a character
+    reference must not go on: after each ``&`` of raw text, and between two runs."""
     written = 0
     breaks = False
     for run in range(len(runs)):
@@ -432,7 +433,7 @@ def _write(body: Any, elements: Rows, runs: Rows, dropped: Any, text: Flags) -> 
             text[written] = 10
             written += 1
         breaks = False
-        # Where words end is what a processor guesses worst: so whether a byte stays that was written is arithmetic.
+        # A processor guesses worst where words end: so arithmetic decides whether a written byte stays.
         blank = 0
         for at in range(place, end):
             byte = int(body[at])
@@ -447,7 +448,7 @@ def _write(body: Any, elements: Rows, runs: Rows, dropped: Any, text: Flags) -> 
 
 
 LONGEST_NOTICE: Final = 40
-"""Words. A page about scripts has more."""
+"""Most words of a notice. A page about scripts has more."""
 _LONGEST_WAIT: Final = 8
 
 _SCRIPTS: Final = re.compile(r"\bjava ?script\b", re.IGNORECASE)
@@ -469,7 +470,7 @@ _WAITS: Final = re.compile(
 
 
 def is_notice(text: str) -> bool:
-    """Whether a text of few words asks for scripts, or one of very few says that the page is still to come."""
+    """Whether a text of few words asks for scripts, or a text of very few says that the page is still to come."""
     if _SCRIPTS.search(text) and _ASKS.search(text):
         return True
     return len(text.split()) <= _LONGEST_WAIT and _WAITS.search(text) is not None

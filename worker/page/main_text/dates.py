@@ -9,14 +9,14 @@ from worker.page.elements.parsed import BREAKS, FROM, OWNER, TO
 from worker.page.elements.vocabulary import EMPTY, grown, hash_of, lean
 from worker.page.main_text.tally import GONE, LINKED, LONG_LINE, TITLED, WORDS
 
-# Columns of lines, counted for each element with all in it: short ones with a date, short ones with a digit, and others
-# than the latter; whether any of a longer line without a date stands in it, or a link of so many words; all lines; and
-# the dates with prose between them and the one before.
+# Columns of lines, counted for each element with all in it: short ones with a date, short ones with a digit, and all
+# lines without the latter; whether it holds any part of a longer line without a date, or a link of this many words; all
+# lines; and the dates with prose between them and the date before.
 DATES, BYLINES, OTHERS, LONGER, LINES, PIECES = 0, 1, 2, 3, 4, 5
 OF_LINES: Final = 6
 MANY: Final = 1 << 20
-"""A line of a heading counts as so many lines, which no post has: cards of products and of features have headings."""
-# What headings stand in an element: of titles the highest counts.
+"""A line of a heading counts as this many lines, which no post has: cards of products and of features have headings."""
+# The headings in an element: of titles the highest counts.
 DATED, TITLE = 1, 2
 
 LONGEST_BYLINE: Final = 12
@@ -29,7 +29,8 @@ _TIME: Final = hash_of("time")
 
 @lean("int64(uint8[::1], int64)")
 def _digit(body: Any, place: int) -> int:
-    """The value of a digit, of an Arabic one ``ARABIC`` more; ``LEADS`` before the byte that tells it; else -1."""
+    """The value of a digit, of an Arabic one ``ARABIC`` more; ``LEADS`` before the byte that decides it; otherwise
+    -1."""
     byte = int(body[place])
     if byte < 0x80:
         return byte - 48 if 48 <= byte <= 57 else -1
@@ -45,7 +46,7 @@ def _digit(body: Any, place: int) -> int:
 
 @lean("int64(uint8[::1], int64, int64)")
 def _numbers(body: Any, begin: int, end: int) -> int:
-    """How many numbers stand there."""
+    """The number of numbers there."""
     numbers = 0
     within = False
     while begin < end and not (48 <= body[begin] <= 57 or body[begin] == 0xD9 or body[begin] == 0xDB):
@@ -87,7 +88,7 @@ def _is_dated(body: Any, begin: int, end: int) -> bool:
 @lean("void(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1])")
 def find_lines(body: Any, elements: Rows, runs: Rows, known: Rows, said: Rows, lines: Rows) -> None:
     """Count for each element the lines in it: short ones with a date, short ones with a digit, and others; and mark
-    those that a longer line without a date stands in."""
+    elements that hold part of a longer line without a date."""
     begin = owner = words = links = 0
     titled = False
     said_since = True
@@ -149,8 +150,8 @@ def find_lines(body: Any, elements: Rows, runs: Rows, known: Rows, said: Rows, l
 
 @lean("void(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:])")
 def find_titles(body: Any, elements: Rows, runs: Rows, known: Rows, said: Rows, titles: Any) -> None:
-    """Mark elements with a heading that has a date, and those with one of several words that the one before has not:
-    in some threads each post has the title of the first."""
+    """Mark elements with a heading that has a date, and elements with a heading of several words that differs from the
+    one before: in some threads each post has the title of the first."""
     heading = words = before = 0
     name = EMPTY
     dated = False

@@ -1,9 +1,9 @@
-"""What of a page is another page's: teasers, the next article, the archive below a post, lines that lead elsewhere.
+"""The parts of a page that belong to other pages: teasers, the next article, the archive below a post, lines of links.
 
-The page's *own* heading says what its title says. A block under another heading is another page's where that heading
-leads there and the block is a *teaser*, of a few sentences; or where it has the *shape* of the block with the page's
-own, so that it is a whole article. A page without such a heading of its own is left as it is, and so is one that is a
-list: where little is its own besides what its headings lead to, or where its title says how many there are.
+The page's *own* heading says what its title says. A block under another heading is another page's if that heading leads
+there and the block is a *teaser*, of a few sentences; or if it has the *shape* of the block with the page's own
+heading, so that it is a whole article. A page without such a heading of its own is left as it is, and so is a page that
+is a list: if little is its own apart from the pages that its headings lead to, or if its title says how many there are.
 """
 
 from __future__ import annotations
@@ -34,36 +34,36 @@ from worker.page.main_text.tally import FLOW, GONE, IS_LONG, LINKED, LINKS, LONG
 from worker.page.main_text.title_evidence import LEADS, SAYS, Column, Flags, own_heading, rank_of, read_headings
 
 LEAST_OWN: Final = 80
-"""Words in long lines that a page has of its own, before the first of what is another's: fewer introduce a list."""
+"""Words in long lines that a page has of its own, before the first part of another page: fewer introduce a list."""
 A_TEASER: Final = 60
-"""Most words in long lines of a teaser. Where one of several has more, they are parts of the page."""
+"""Most words in long lines of a teaser. If one of several has more, they are parts of the page."""
 TIMES: Final = 2
-"""So many times the teasers' words in long lines a page has besides, or it is a list of what they lead to."""
+"""The page must have this many times the teasers' words in long lines in addition, or it is a list of their pages."""
 A_HEADLINE: Final = 3
 """Least words of a line that is the heading of a teaser without being marked as one."""
 
 MOST_RUNS: Final = 32
-"""In which the date of an article is looked for behind its heading. Without a limit, headings without text are looked
-through as often as there are such."""
+"""Runs after a heading in which the date of an article is looked for. Without a limit, headings without text are looked
+through as often as there are such headings."""
 
 MOST_BETWEEN: Final = 2
-"""Lines of links that stand together between paragraphs, where they are other pages'; more are a list."""
+"""Lines of links that stand together between paragraphs and belong to other pages; more are a list."""
 A_CUE: Final = 6
 """Words before a colon in front of such links: "Read also:"."""
 LEAST_PROSE: Final = 2
-"""Words in long lines for each of links that an article has."""
+"""Words in long lines for each word of a link that an article has."""
 
-# What is known of each element: its first run, counted from 1; its first heading; the best rank of its headings that
-# lead nowhere else; whether it has one that says the title. Then of a heading: the block that is another page's,
-# whether it is a whole article; and of an element: whether a part of it is too long for a teaser, and whether it is one
-# that goes.
+# The known facts on each element: its first run, counted from 1; its first heading; the best rank of its headings that
+# lead nowhere else; whether it has a heading that says the title. Then on a heading: the block that is another page's,
+# whether it is a whole article; and on an element: whether a part of it is too long for a teaser, and whether it is a
+# teaser that goes.
 _FIRST, _HEADING, _RANK, _OWN, _BLOCK, _ARTICLE, _LONGER, _TEASER = range(8)
 
 
 @lean("void(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], uint8[::1], int64, int32[::1])")
 def _count_own(elements: Rows, runs: Rows, known: Rows, said: Rows, others: Flags, own: int, before: Column) -> None:
-    """Words in long lines that stand before each run, behind the heading ``own`` (0: from the beginning), and in none
-    of ``others``."""
+    """Words in long lines before each run, after the heading ``own`` (0: from the beginning), outside all of
+    ``others``."""
     long, begun = 0, own == 0
     for run in range(len(runs)):
         before[run] = long
@@ -75,7 +75,7 @@ def _count_own(elements: Rows, runs: Rows, known: Rows, said: Rows, others: Flag
 
 @lean("boolean(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int64, int64)")
 def _is_dated(body: Any, runs: Rows, known: Rows, said: Rows, heading: int, first: int) -> bool:
-    """Whether a number stands between a heading, whose first run is ``first``, and the first long line behind it."""
+    """Whether a number stands between a heading, whose first run is ``first``, and the first long line after it."""
     for run in range(first, min(first + MOST_RUNS, len(runs))):
         if said[run, IS_LONG]:
             return False
@@ -130,7 +130,7 @@ def _find_blocks(
     others: Flags,
     seen: Rows,
 ) -> None:
-    """Find the block below each heading that is another page's, and mark in ``others`` all that stands below one that
+    """Find the block below each heading that is another page's, and mark in ``others`` everything below a heading that
     leads there."""
     path = np.zeros(len(elements), dtype=np.int32)  # of each that holds the own heading, the child that does
     inner, article = own, 0
@@ -181,7 +181,8 @@ def _find_blocks(
 
 @lean("void(int32[:, ::1], int32[:, ::1], uint8[::1], int64, int64, int32[:, ::1])")
 def _drop_flat(elements: Rows, known: Rows, means: Flags, own: int, own_rank: int, seen: Rows) -> None:
-    """Drop what follows headings that lead elsewhere, where they stand beside the own one with no block of theirs."""
+    """Drop the text after headings that lead elsewhere, where they stand next to the own one with no block of
+    theirs."""
     flat = own
     while elements[flat, PARENT] > 0 and words_of(known, elements[flat, PARENT]) == words_of(known, own):
         flat = int(elements[flat, PARENT])
@@ -198,8 +199,8 @@ def _drop_flat(elements: Rows, known: Rows, means: Flags, own: int, own_rank: in
 
 @lean("int64(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[::1], uint8[::1])")
 def _find_headlines(runs: Rows, known: Rows, said: Rows, before: Column, headlines: Flags) -> int:
-    """Mark the first run, counted from 1, of each line behind the page's own text that is nothing but a link and long
-    enough for a heading; how many there are."""
+    """Mark the first run, counted from 1, of each line after the page's own text that is nothing but a link and long
+    enough for a heading; returns how many there are."""
     begin = words = linked = found = 0
     for run in range(len(runs) + 1):
         if run == len(runs) or runs[run, BREAKS]:
@@ -217,7 +218,7 @@ def _find_headlines(runs: Rows, known: Rows, said: Rows, before: Column, headlin
 
 @compiled("void(int32[:, ::1], int32[:, ::1], int32[::1], uint8[::1], int32[:, ::1])")
 def _drop_unmarked(elements: Rows, known: Rows, before: Column, headlines: Flags, seen: Rows) -> None:
-    """Drop teasers side by side whose headings are marked as none."""
+    """Drop teasers side by side whose headings are not marked as headings."""
     teases, alike = np.zeros((2, len(elements)), dtype=np.int32)
     for element in range(1, len(elements)):
         first = seen[element, _FIRST]
@@ -235,7 +236,7 @@ def _drop_unmarked(elements: Rows, known: Rows, before: Column, headlines: Flags
 
 @compiled("void(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1])")
 def drop_neighbours(body: Any, elements: Rows, runs: Rows, known: Rows, said: Rows) -> None:
-    """Drop blocks that are other pages', where the page has a text of its own."""
+    """Drop blocks that are other pages', if the page has a text of its own."""
     means = np.zeros(len(elements), dtype=np.uint8)
     places = np.zeros(len(runs) + 1, dtype=np.int32)
     count, counted = read_headings(body, elements, runs, known, places, means)
@@ -331,7 +332,7 @@ def _is_listed(elements: Rows, element: int) -> bool:
 def drop_linked_lines(
     body: Any, elements: Rows, runs: Rows, known: Rows, said: Rows, top: int, dropped: Column
 ) -> None:
-    """Drop lines of nothing but links behind the last paragraph of an article, and the few between two of them."""
+    """Drop lines of nothing but links after the last paragraph of an article, and the few between two paragraphs."""
     if known[top, FLOW] < LEAST_OWN or known[top, LONG] < LEAST_PROSE * known[top, LINKS]:
         return
     first, last = len(runs), -1

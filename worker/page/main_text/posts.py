@@ -1,4 +1,4 @@
-"""What readers say to an article, by the dates that it has piece by piece."""
+"""Readers' comments on an article, recognised by the dates in each piece."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ LEAST_POSTS: Final = 3
 LEAST_ARTICLE: Final = 100
 """Words of prose before the readers' and of one text, that make a page an article."""
 ARTICLE: Final = 0.5
-"""So many times what the readers wrote has the article. With 1, long discussions are taken with their article; with
-.25, what is dated piece by piece under a long introduction is lost."""
+"""The article must have this many times the readers' prose. With 1, long discussions are taken with their article; with
+.25, pages whose pieces are dated under a long introduction are lost."""
 OPENING: Final = 2.0
-"""So many times what stands between two dates may stand before the first."""
+"""The text before the first date may be this many times the text between two dates."""
 MOST_LINES: Final = 10
-"""Lines for each date. What has more is a text in which dates stand as well."""
+"""Lines for each date. A text with more lines merely has dates in it."""
 
 
 @compiled("void(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1])")
 def _drop_siblings(elements: Rows, runs: Rows, known: Rows, said: Rows, lines: Rows) -> None:
     """Drop siblings that each have a short line with a number and mostly prose below it, and no heading.
 
-    They stay where no text beside them is as long as all of them: then they are a thread.
+    They stay if no text next to them is as long as all of them: then they are a thread.
     """
     posts, of_posts, looks = np.zeros((3, len(elements)), dtype=np.int32)
     for element in range(1, len(elements)):
@@ -70,7 +70,7 @@ def _drop_siblings(elements: Rows, runs: Rows, known: Rows, said: Rows, lines: R
 
 @compiled("void(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:])")
 def _drop_remarks(elements: Rows, runs: Rows, known: Rows, said: Rows, lines: Rows, titles: Any) -> None:
-    """Drop what has a date above, below or beside each piece of prose, where an article stands before it."""
+    """Drop a part that has a date above, below or next to each piece of prose, if an article stands before it."""
     count = len(elements)
     first, dated, called = np.zeros((3, count), dtype=np.int32)
     own = lines[:, PIECES].copy()
@@ -118,7 +118,7 @@ def _drop_remarks(elements: Rows, runs: Rows, known: Rows, said: Rows, lines: Ro
 
 @compiled("int64(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int64)")
 def drop_posts(body: Any, elements: Rows, runs: Rows, known: Rows, said: Rows, off: int) -> int:
-    """Drop what readers say to an article, and from a thread what is around its text.
+    """Drop readers' comments on an article, and from a thread the parts around its text.
 
     Returns the element that the thread stands in, 0 where there is none.
     """

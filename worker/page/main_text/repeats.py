@@ -1,4 +1,4 @@
-"""What a page has said already: posts that others quote, the same text for wide screens and for narrow ones."""
+"""Text that a page repeats: posts that others quote, the same text for wide screens and for narrow ones."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from worker.page.main_text.tally import WORDS
 from worker.page.main_text.title_evidence import Column
 
 LEAST_PASSAGE: Final = 60
-"""Words of lines in a row that all stood there before, from which on they are read once. With 30, what authors say
-twice goes as well: a warning, an offer, a line of code."""
+"""Words of consecutive lines that all stood there before, with which they are read once. With 30, things that authors
+say twice go as well: a warning, an offer, a line of code."""
 LEAST_SHARE: Final = 0.1
-"""Share of the text from which on they go: a manual that repeats one note is left as its author wrote it."""
+"""Share of the text with which they go: a manual that repeats one note is left as its author wrote it."""
 LONGEST_LINE: Final = 500
-"""Words of a line that is compared with others. Longer ones have no paragraphs: a whole text written for machines. A
-page that holds the text of another so, twice, would be near to that other if it were read once."""
+"""Words of a line that is compared with others. Longer lines have no paragraphs: a whole text written for machines. A
+page that holds the text of another page in that form, twice, would be near to that page if it were read once."""
 BEGINNING: Final = 12
-"""Bytes that lines are first told by, which may end within their first run."""
+"""Bytes that lines are first compared by, which may end within their first run."""
 _STEPS: Final = 32
-"""How far a line is looked for that others stand in the way of."""
+"""Steps of the search for a line when others are in its way."""
 
 
 @lean("boolean(int32[::1], int64)")
@@ -43,7 +43,7 @@ def _is_known(table: Any, key: int) -> bool:
 
 @lean("int64(uint8[::1], int32[:, ::1], int64, int64, int32[::1])")
 def _key_of(body: Any, runs: Rows, begin: int, end: int, dropped: Column) -> int:
-    """Hash of what is kept of a line, without its blanks."""
+    """Hash of the kept part of a line, without its blanks."""
     key = EMPTY
     for run in range(begin, end):
         if not dropped[run]:
@@ -55,7 +55,7 @@ def _key_of(body: Any, runs: Rows, begin: int, end: int, dropped: Column) -> int
 
 @lean("boolean(uint8[::1], int32[:, ::1], int32[:, ::1], int32[::1], int32[::1])")
 def _may_repeat(body: Any, runs: Rows, said: Rows, dropped: Column, table: Any) -> bool:
-    """Whether enough lines begin as one of as many words before them does: most pages have too few, and are not read
+    """Whether enough lines begin like earlier lines of as many words: most pages have too few, and are not read
     again."""
     key, words, whole, repeated = EMPTY, 0, 0, 0
     for run in range(len(runs) + 1):
@@ -76,7 +76,7 @@ def _may_repeat(body: Any, runs: Rows, said: Rows, dropped: Column, table: Any) 
 
 @compiled("void(uint8[::1], int32[:, ::1], int32[:, ::1], int32[::1])")
 def drop_repeated(body: Any, runs: Rows, said: Rows, dropped: Column) -> None:
-    """Drop passages of which all lines stand among those before them, where that is much of the text."""
+    """Drop passages whose lines all stand among those before them, if that is much of the text."""
     lines = 0
     for run in range(len(runs)):
         lines += 1 if runs[run, BREAKS] else 0

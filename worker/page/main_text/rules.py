@@ -32,7 +32,7 @@ REPEATED: Final = 22
 
 
 class Rule(NamedTuple):
-    """``drops``: it takes text away; else it keeps what other rules would take."""
+    """``drops``: it takes text away; otherwise it keeps text that other rules would take."""
 
     number: int
     name: str
@@ -159,11 +159,11 @@ RULES: Final = (
         "an application have the same.",
     ),
 )
-"""In their order. Those that keep stand behind the rules that they undo."""
+"""In their order. Rules that keep stand after the rules that they undo."""
 
 NAMES: Final = {rule.number: rule.name for rule in RULES}
 ALL: Final = 0
-"""No rule is off; a rule is off whose number's bit is set."""
+"""No rule is off; a rule is off if its number's bit is set."""
 
 
 def without(*rules: Rule) -> int:

@@ -2,13 +2,13 @@
 
 Most elements are shown or not by their name alone, as ``vocabulary`` has it. The others:
 
-- A ``<template>`` is shown where it is a shadow root, and then its host shows what else it holds only where the root
-  has a ``<slot>``. A ``<textarea>`` is text where no user may write in it, but not if it holds markup: that is there to
-  be copied, often that of the very article around it.
-- Of a drawing only what stands in ``<text>`` is, and HTML in ``<foreignObject>``.
-- A ``<button>`` is what a reader does and not what he reads; but in a heading or the like, or around one, it is the
-  heading; and no deed takes ``A_SENTENCE`` to say. One that is never closed takes nothing away.
-- Letters without a size are not shown: those right in an element whose style says so, and in its lines.
+- A ``<template>`` is shown if it is a shadow root, and then its host shows its other content only if the root has a
+  ``<slot>``. A ``<textarea>`` is text if no user may write in it, but not if it holds markup: that is there to be
+  copied, often the markup of the very article around it.
+- Of a drawing only the content of ``<text>`` is, and HTML in ``<foreignObject>``.
+- A ``<button>`` is something a reader does, not something he reads; but in a heading or the like, or around one, it is
+  the heading; and no action takes ``A_SENTENCE`` to say. A button that is never closed takes nothing away.
+- Letters without a size are not shown: those directly in an element whose style says so, and in its lines.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _ELSEWHERE, _IN_DRAWING, _IN_LETTERS = range(3)
 
 @lean("int64(int64, int64, int64)")
 def _place_in(outer: int, name: int, kind: int) -> int:
-    """Where the content of an element is that stands in ``outer``."""
+    """The place of the content of an element that stands in ``outer``."""
     if not kind & NOT_HTML or kind & SCOPE:
         return _ELSEWHERE
     if name == _SVG:
@@ -59,7 +59,7 @@ def _place_in(outer: int, name: int, kind: int) -> int:
 
 @lean("boolean(uint8[::1], int64, int64)")
 def _begins_with_tag(body: Any, place: int, end: int) -> bool:
-    """Whether the first that stands there is a ``<``, as it is or written as a reference."""
+    """Whether the first character there is a ``<``, as it is or written as a reference."""
     while place < end and is_space(int(body[place])):
         place += 1
     if place + 3 < end and body[place] == 38:
@@ -69,9 +69,9 @@ def _begins_with_tag(body: Any, place: int, end: int) -> bool:
 
 @compiled("boolean(uint8[::1], int32[:, ::1], int32[:, ::1], boolean, int32[:, ::1], int32[:, ::1])")
 def hide(body: Any, elements: Rows, runs: Rows, scripts: bool, known: Rows, said: Rows) -> bool:
-    """Mark what is not shown, and count the words of the rest.
+    """Mark the elements that are not shown, and count the words of the rest.
 
-    ``scripts``: what is for those who run none is not shown. The answer is whether there is such.
+    ``scripts``: elements for readers without scripts are not shown. Returns whether there are such.
     """
     places, sizeless, titling, heads, slotted = np.zeros((5, len(elements)), dtype=np.uint8)
     buttons, roots, within = np.zeros((3, len(elements)), dtype=np.int32)

@@ -2,8 +2,8 @@
 
 Numbers that count the lines of a listing are no text: a copy of it has none, or has them in a column of its own.
 
-Five lines and more begin with one number each, the next one is larger by one, and few lines stand between. A line is
-what stands between two breaks; within ``<pre>`` its own ends of lines count as well. Outside of it a number stands
+Five or more lines begin with one number each, the next number is larger by one, and few lines stand between. A line is
+the text between two breaks; within ``<pre>`` its own ends of lines count as well. Outside ``<pre>`` a number stands
 alone, before text in ``<pre>`` or ``<code>`` or in a cell that is called a column of numbers: ranks in a table, and
 steps that their author has counted, are text.
 """
@@ -36,16 +36,16 @@ from worker.page.elements.vocabulary import (
     lean,
 )
 
-# Columns of what is known of an element. GONE is the rule that took it, 0 for none; LINKED is ELSEWHERE in a link, HERE
-# in one to a place of the same page; TITLED is the heading that it stands in, HOLDER the block that its paragraphs
-# stand in side by side with others, 0 for none.
+# Columns of the known facts on an element. GONE is the rule that took it, 0 for none; LINKED is ELSEWHERE in a link,
+# HERE in a link to a place of the same page; TITLED is the heading that it stands in, HOLDER the block that its
+# paragraphs stand in side by side with others, 0 for none.
 GONE, LINKED, TITLED, HOLDER = 0, 1, 2, 3
 # Words in it that are not gone: of links, of long lines, of short ones; and the most of long lines with one holder.
 LINKS, LONG, BRIEF, FLOW = 4, 5, 6, 7
 OF_ELEMENTS: Final = 8
 ELSEWHERE, HERE = 1, 2
-# Columns of what is known of a run: its words, 1 where it stands in a long line, and the rule that takes it although
-# its element is shown.
+# Columns of the known facts on a run: its words, 1 if it stands in a long line, and the rule that takes it although its
+# element is shown.
 WORDS, IS_LONG, TAKEN = 0, 1, 2
 OF_RUNS: Final = 3
 
@@ -53,16 +53,16 @@ LONG_LINE: Final = 8
 """Least words outside links of a long line, as prose has them; teasers, buttons and menus have shorter ones. At 12,
 templates of shops are taken for each other's pages more often."""
 PROSE: Final = 10
-"""What a word of a long line weighs, where one of a link weighs 1. Were it 5, lists of links would hide short articles;
-were it 25, the three words between the links to the next and last page would outweigh a table of contents."""
+"""The weight of a word of a long line, where a word of a link weighs 1. At 5, lists of links would hide short articles;
+at 25, the three words between the links to the next and last page would outweigh a table of contents."""
 SHORT: Final = 3
-"""What a word of a short line weighs. As heavy as prose, busy portals hide short articles behind teasers."""
+"""The weight of a word of a short line. With the weight of prose, busy portals hide short articles behind teasers."""
 
 _NO_HOLDER: Final = PARAGRAPH | PREFORMATTED | HEADING | LIST | ITEM | TERM | TABLE | ROW
 
 _SEPARATOR, _WORD, _WITHIN, _CHARACTER = 0, 1, 2, 4
 _PARTS_OF_WORDS: Final = np.full(256, _SEPARATOR, dtype=np.uint8)
-"""What each byte of UTF-8 is of a word."""
+"""Which part of a word each byte of UTF-8 is."""
 _PARTS_OF_WORDS[[*range(0x30, 0x3A), *range(0x41, 0x5B), *range(0x61, 0x7B), *range(0xC3, 0x100)]] = _WORD
 _PARTS_OF_WORDS[0xE3:0xEE] = _CHARACTER  # U+3000 to U+DFFF: Chinese, kana, Hangul
 _PARTS_OF_WORDS[0x80:0xC3] = _WITHIN
@@ -74,7 +74,7 @@ def words_in(body: Any, begin: int, end: int) -> int:
     count = 0
     inside = 0
     for place in range(begin, end):
-        # Where words begin is what a processor guesses worst, so it is arithmetic.
+        # A processor guesses worst where words begin, so it is arithmetic.
         part = int(_PARTS_OF_WORDS[body[place]])
         count += part & 1 & ~inside
         inside = (part & 1) | (part >> 1 & inside)
@@ -86,7 +86,7 @@ def words_in(body: Any, begin: int, end: int) -> int:
 
 @compiled("void(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1])")
 def survey(elements: Rows, runs: Rows, known: Rows, said: Rows) -> None:
-    """Fill all columns that no rule changes, once it is known what is not shown (``shown.hide``)."""
+    """Fill all columns that no rule changes, once it is known which elements are not shown (``shown.hide``)."""
     blocks = np.zeros(len(elements), dtype=np.uint8)
     for element in range(len(elements) - 1, 0, -1):
         if blocks[element] or elements[element, KIND] & BLOCK:
@@ -112,7 +112,7 @@ def survey(elements: Rows, runs: Rows, known: Rows, said: Rows) -> None:
 
 @lean("void(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1])")
 def tally(elements: Rows, runs: Rows, known: Rows, said: Rows) -> None:
-    """Count the words of each element, with all in it that is not gone."""
+    """Count the words of each element, with everything in it that is not gone."""
     known[:, LINKS:] = 0
     for run in range(len(runs)):
         owner = runs[run, OWNER]
@@ -134,13 +134,13 @@ def tally(elements: Rows, runs: Rows, known: Rows, said: Rows) -> None:
 
 @lean("int64(int32[:, ::1], int64)")
 def prose(known: Rows, element: int) -> int:
-    """What the words outside links weigh."""
+    """The weight of the words outside links."""
     return int(PROSE * known[element, LONG] + SHORT * known[element, BRIEF])
 
 
 @lean("int64(int32[:, ::1], int64)")
 def weight(known: Rows, element: int) -> int:
-    """What all its words weigh."""
+    """The weight of all its words."""
     return int(PROSE * known[element, LONG] + SHORT * known[element, BRIEF] + known[element, LINKS])
 
 
@@ -151,11 +151,11 @@ def words_of(known: Rows, element: int) -> int:
 
 
 LEAST_NUMBERS: Final = 5
-"""Lines in a row that have one. Three and four are a short list as well, whose numbers may be what it is about."""
+"""Consecutive lines that have one. Three and four are a short list as well, whose numbers may be its subject."""
 MOST_BETWEEN: Final = 8
 """Lines from one to the next: the cells of a row, the lines of a paragraph."""
 _LIKELY: Final = 3
-"""Numbers in a row from which on others are taken for what the lines say."""
+"""With this many numbers in a row, others are taken for content of the lines."""
 _FIRST_YEAR: Final = 1000
 _LONGEST: Final = 7
 """Digits of a number of a line."""
@@ -168,7 +168,7 @@ _AND, _CLOSING, _STOP, _COLON, _BAR, _NO_BREAK = 38, 41, 46, 58, 124, 0xC2
 
 @lean("int64(uint8[::1], int64, int64)")
 def _end_of_number(body: Any, place: int, end: int) -> int:
-    """Where the number that stands here ends, with the sign behind it; -1 where it is no number of a line."""
+    """The end of the number that stands here, with the sign after it; -1 if it is no number of a line."""
     begin = place
     while place < end and place - begin <= _LONGEST and _ZERO <= body[place] <= _NINE:
         place += 1
@@ -183,7 +183,7 @@ def _end_of_number(body: Any, place: int, end: int) -> int:
 
 @lean("int64(uint8[::1], int64, int64)")
 def _after_blanks(body: Any, place: int, end: int) -> int:
-    """The first place that is not blank; -1 if it is asked from -1 on."""
+    """The first place that is not blank; -1 for a question from -1 on."""
     while 0 <= place < end and is_space(int(body[place])):
         place += 1
     return place
@@ -245,8 +245,8 @@ def blank_line_numbers(body: Any, elements: Rows, runs: Rows) -> None:
             beside_code[run] = following or inside[runs[run, OWNER]] & _COLUMN
         elif place < end:
             following = inside[runs[run, OWNER]]
-    # Outside of <pre> and within: the number to come, how many came, and the line of the last one; and where the first
-    # ones stand, which are counted before they are believed.
+    # Outside of <pre> and within: the next expected number, how many came, and the line of the last one; and the places
+    # of the first ones, which are counted before they are believed.
     chains = np.zeros((2, 3), dtype=np.int64)
     held = np.zeros((2, LEAST_NUMBERS, 2), dtype=np.int64)
     line = 0

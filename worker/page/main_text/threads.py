@@ -1,7 +1,7 @@
-"""The posts of a thread, of which only the text counts.
+"""The posts of a thread; only their text counts.
 
-What tells their text is what repeats in them: no list of names says where a post has its author, his number of posts
-and the button for a reply, but they stand at one place in many posts, and no text does.
+The text is recognised by the repetition of the rest: no list of names says where a post has its author, his number of
+posts and the button for a reply, but they stand at one place in many posts, and no text does.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ THREAD: Final = 0.6
 """Share of the prose that the posts of a thread have."""
 NEARLY_ALL: Final = 0.8
 OFTEN: Final = 3
-"""What one in so many posts has at one place is no part of their text."""
+"""A part that one in this many posts has at one place does not belong to their text."""
 _STEPS: Final = 32
-"""How far a key is looked for that others stand in the way of. A page with so many keys of one place is made for it."""
+"""Steps of the search for a key when others are in its way. A page with so many keys of one place is made for it."""
 
 
 @lean("int64(int64)")
@@ -67,8 +67,8 @@ def _is_post(known: Rows, lines: Rows, titles: Any, element: int) -> bool:
 def _find_thread(elements: Rows, known: Rows, lines: Rows, titles: Any, kin: Any) -> int:
     """The first of the posts of a thread, 0 for none. ``kin``: the first element of the name and class of each.
 
-    Posts have one name and class, and stand wherever they do: replies stand in what they reply to. Some word in their
-    names or around them says that they are posts, so that events and products are none.
+    Posts have one name and class, and may stand anywhere: replies stand in the posts that they reply to. Some word in
+    their names or around them says that they are posts, so that events and products do not count.
     """
     count = len(elements)
     ends, called, alike, posts, covered, until = np.zeros((6, count), dtype=np.int32)
@@ -101,13 +101,14 @@ def _find_thread(elements: Rows, known: Rows, lines: Rows, titles: Any, kin: Any
         most = max(most, posts[first])
     for first in range(1, count):
         if most and 10 * posts[first] >= 9 * most:
-            return first  # the outermost of those that stand in each other
+            return first  # the outermost of nested ones
     return 0
 
 
 @compiled("void(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:], int32[:], int64)")
 def _drop_furniture(elements: Rows, known: Rows, lines: Rows, titles: Any, post: Any, posts: int) -> None:
-    """Drop from the posts what many have at one place, and none or few a longer line in. ``post``: that of each."""
+    """Drop parts that many posts have at one place, with a longer line in few or none of them. ``post``: each part's
+    post."""
     count = len(elements)
     keys, first, having, longer, last = np.zeros((5, count), dtype=np.int32)
     table = np.zeros((_rows_for(count), 2), dtype=np.int32)
@@ -139,8 +140,8 @@ def _drop_furniture(elements: Rows, known: Rows, lines: Rows, titles: Any, post:
 
 @compiled("int64(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:], int32[:])")
 def _drop_between(elements: Rows, known: Rows, lines: Rows, titles: Any, post: Any) -> int:
-    """Drop what stands between posts and behind them without a longer line; the element that holds nearly all posts,
-    half of them right in it, or 0."""
+    """Drop what stands between posts and after them without a longer line; returns the element that holds nearly all
+    posts, half of them as its children, or 0."""
     count = len(elements)
     held, inside, children = np.zeros((3, count), dtype=np.int32)
     posts = holder = 0
@@ -171,7 +172,7 @@ def _drop_between(elements: Rows, known: Rows, lines: Rows, titles: Any, post: A
 
 @compiled("int64(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:])")
 def drop_furniture(elements: Rows, known: Rows, lines: Rows, titles: Any) -> int:
-    """Drop from a thread what is around the text of its posts.
+    """Drop from a thread the parts around the text of its posts.
 
     Returns the element that nearly all posts stand in, 0 where there is no thread.
     """

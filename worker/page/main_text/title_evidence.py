@@ -1,12 +1,12 @@
-"""What a page's title says of its text: the name of the thing, and whether the text is what that announces.
+"""What a page's title says of its text: the name of the thing, and whether the text is what that name announces.
 
-The text that was taken for a page's content may be that of its template: an appeal, a table of contents, what the site
-says of itself. It stands on pages that have nothing else in common. Their titles tell: an article has words of its
-title in its sentences, and a template has not.
+The text that was extracted as a page's content may be that of its template: an appeal, a table of contents, the site's
+text about itself. It stands on pages that have nothing else in common. Their titles show it: an article has words of
+its title in its sentences, and a template has not.
 
-A title names the thing, often its site as well, and sometimes a view of the page. The page itself says what its site is
-called (``og:site_name``, ``application-name``, its host), and that part goes, wherever it stands; so do parts that are
-"print", "AMP" or the number of a page. What is left is compared: within one site copies of a page have it in common.
+A title names the thing, often its site as well, and sometimes a view of the page. The page itself gives the name of its
+site (``og:site_name``, ``application-name``, its host), and that part goes, wherever it stands; so do parts that are
+"print", "AMP" or the number of a page. The rest is compared: within one site copies of a page have it in common.
 
 Headings say the same, or lead to other pages.
 """
@@ -49,22 +49,22 @@ text in it. In 6,301 labelled pages the longest has 228."""
 
 _UNSPACED: Final = f"{HAN_RANGE}{IDEOGRAPH_RANGES}{UNSPACED_RANGES}"
 _BETWEEN_PARTS: Final = re.compile(
-    r"[\s|｜│¦—›»«•:：()\[\]（）【】「」『』_–-]"  # of all that it can begin with, which is quick to find
+    r"[\s|｜│¦—›»«•:：()\[\]（）【】「」『』_–-]"  # all characters that it can begin with, which is quick to find
     r"(?:(?<=\s)[|–—·»«›‹•:/\\><~*_-]{1,64}+(?=\s)|(?<=[|｜│¦—›»«•：（）【】「」『』])|(?<=:)(?=\s)"
     rf"|(?<=\s[(\[])|(?<=[)\]])(?=\s)|(?<=[{_UNSPACED}][-–_])|(?<=[-–_])(?=[{_UNSPACED}]))"
 )
-"""Sites of scripts without blanks write none around what parts a title, either."""
+"""Sites of scripts without blanks write none around the sign that separates the parts of a title, either."""
 _WORDS: Final = re.compile(rf"[^\W\d_{_UNSPACED}]{{2,}}")
 """Words of letters."""
 _UNSPACED_RUNS: Final = re.compile(rf"[{_UNSPACED}]{{2,}}")
-"""Scripts without blanks, of which each two neighbours count."""
+"""Scripts without blanks, in which each two neighbours count."""
 _UNSPACED_ONE: Final = re.compile(rf"[{_UNSPACED}]")
 _TOKENS: Final = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
-"""Of what is compared: numbers count, and single letters."""
+"""Tokens that are compared: numbers count, and single letters."""
 _ASCII_TOKENS: Final = re.compile("[a-z0-9]+")
 """The same in lower case, found in a third of the time."""
 _OF_SEVERAL_SPELLINGS: Final = re.compile("[\u0131\u015f\u0163\u0219\u021b\u02b0-\u109f\u1780-\u17ff\u1f00-\u1fff]")
-"""Letters of scripts of which ``worker.page.words.folding`` makes one of several, or leaves some out."""
+"""Letters of scripts in which ``worker.page.words.folding`` merges several letters into one, or leaves some out."""
 _DIGITS: Final = re.compile(r"(?<![\d.])\d+(?!\.?\d)")
 """A number with dots is a version."""
 _VERSION: Final = re.compile(r"(?<![\d.])\d{1,9}(?:\.\d{1,9}){1,9}")
@@ -80,18 +80,18 @@ _VIEWS: Final = frozenset(_WORDS_OF_VIEWS.split())
 _VIEWS_UNSPACED: Final = re.compile(
     r"打印(?:本页|版|预览)?|列印(?:本頁|版)?|印刷(?:用|版|用ページ)?|第?\s?\d{0,6}\s?(?:页|頁|ページ)|手机版|手機版"
 )
-"""Words of parts that tell a view of a page from others, and not the page."""
+"""Words of parts that only distinguish a view of a page from others, and not the page."""
 _SOME: Final = 512
 """Characters, and the rest of their line, that are looked at together."""
 _LEAST_OF_HOST: Final = 4
-"""Letters of a part from which on it may be the beginning of a label of the host's name."""
+"""A part with this many letters or more may be the beginning of a label of the host's name."""
 
 
 class Title(NamedTuple):
     """A title without its site's name and without the name of a view.
 
-    ``first`` is its first part as it is spelled, empty where all of it is the site's name; ``tokens`` are what is
-    compared, none then.
+    ``first`` is its first part as it is spelled, empty if all of it is the site's name; ``tokens`` are what is
+    compared, none in that case.
     """
 
     first: str = ""
@@ -99,7 +99,7 @@ class Title(NamedTuple):
 
     @property
     def words(self) -> list[str]:
-        """Tokens, and of scripts without blanks each two neighbours, since many titles have single characters in
+        """Tokens, and for scripts without blanks each two neighbours, since many titles have single characters in
         common."""
         if "".join(self.tokens).isascii():
             return list(self.tokens)
@@ -116,8 +116,8 @@ UNTITLED: Final = Title()
 
 
 def read_title(title: str, sites_names: Iterable[str] = (), host: str = "") -> Title:
-    """What a title of at most ``LONGEST_TITLE`` characters names. ``sites_names`` are those that the page gives for its
-    site. Versions, numbers with dots, count in the first part only: behind it they are those of the site."""
+    """The name in a title of at most ``LONGEST_TITLE`` characters. ``sites_names`` are the names that the page gives
+    for its site. Versions, numbers with dots, count in the first part only: after it they are those of the site."""
     names = {_spelled(name) for name in sites_names}
     labels = [label for label in host.lower().split(".")[:-1] if label]
     first, tokens = "", list[str]()
@@ -140,7 +140,7 @@ def _spelled(text: str) -> tuple[str, ...]:
 
 
 def _is_of_host(part: tuple[str, ...], labels: Sequence[str]) -> bool:
-    """Whether a part says what a label of the host's name says, all or the beginning of it."""
+    """Whether a part equals a label of the host's name, all of it or its beginning."""
     joined = "".join(part)
     for label in labels:
         bare = label.replace("-", "")
@@ -157,8 +157,8 @@ def _is_view(part: str, spelled: tuple[str, ...]) -> bool:
 
 
 def numbers(title: str) -> list[str]:
-    """The numbers of a title, in digits of any script; those behind its first part only where that has none: the name
-    of the site has some as well."""
+    """The numbers of a title, in digits of any script; numbers after its first part only if that part has none: the
+    name of the site has some as well."""
     first = _BETWEEN_PARTS.split(title, maxsplit=1)[0]
     return [str(int(digits)) for digits in _DIGITS.findall(first) or _DIGITS.findall(title)]
 
@@ -169,7 +169,8 @@ def is_announced(text: str, title: str, part: str | None = None) -> bool:
     part = (read_title(title).first if part is None else part).casefold()
     title = title.casefold()
     return _stands_in(part, _sentences(text, title)) or (
-        # Few titles are spelled otherwise than their texts, and evening out a text takes longer than all else here.
+        # Few titles are spelled differently from their texts, and evening out a text takes longer than all the rest
+        # here.
         _OF_SEVERAL_SPELLINGS.search(part) is not None
         and _stands_in(evened_out(part), [evened_out("\n".join(_sentences(text, title)))])
     )
@@ -208,14 +209,14 @@ def _says_little(word: str) -> bool:
 MOST_WORDS: Final = 48
 """Words of a title that are looked at."""
 SAME: Final = 0.75
-"""Share of the words of a heading, or of the title, that the other has where they say the same."""
+"""Share of the words of a heading, or of the title, that the other has if they say the same."""
 LEAST_SAME: Final = 0.25
-"""Share of the title's words that such a heading has: "Whales" is not what "Whales of the cold seas and their young"
-says."""
+"""Share of the title's words that such a heading has: "Whales" does not say the same as "Whales of the cold seas and
+their young"."""
 MOST_LINKED: Final = 0.75
-"""Share of a heading's words from which on it leads elsewhere."""
+"""With this share of a heading's words in links, the heading leads elsewhere."""
 LEAST_COUNTED, MOST_COUNTED = 3, 199
-"""A number in a title says how many things are told of; others are years and prices."""
+"""A number in a title is the number of things that it lists; others are years and prices."""
 
 SAYS, LEADS = 1, 2
 """What a heading means: it says what the title says, or leads to another page."""
@@ -226,7 +227,7 @@ Flags = npt.NDArray[np.uint8]
 
 @lean("int64(int32[:, ::1], int64)")
 def rank_of(elements: Rows, heading: int) -> int:
-    """0 for the highest rank of headings; one more than the lowest for what is no heading."""
+    """0 for the highest rank of headings; one more than the lowest for an element that is no heading."""
     for rank in range(len(HEADINGS)):
         if elements[heading, NAME] == HEADINGS[rank]:
             return rank
@@ -235,7 +236,7 @@ def rank_of(elements: Rows, heading: int) -> int:
 
 @lean("int64(uint8[::1], int64, int64, int64[::1])")
 def _next_word(body: Any, place: int, end: int, word: Any) -> int:
-    """Where the next word ends; ``word`` holds its hash, 0 if there is none. Words are those of ``tally.words_in``."""
+    """The end of the next word; ``word`` holds its hash, 0 if there is none. Words are those of ``tally.words_in``."""
     name = EMPTY
     while place < end:
         byte = int(body[place])
@@ -259,13 +260,13 @@ def _next_word(body: Any, place: int, end: int, word: Any) -> int:
 
 @lean("boolean(int64)")
 def _parts_numbers(character: int) -> bool:
-    """Whether a number may begin or end at it: no point of a price, no stroke of a date."""
+    """Whether a number may begin or end at it: it is no point of a price, no stroke of a date."""
     return is_space(character) or character >= 128
 
 
 @lean("int64(uint8[::1], int64, int64)")
 def _count_in(body: Any, begin: int, end: int) -> int:
-    """The first number of a title that may be that of the things it tells of, 0 for none."""
+    """The first number of a title that may be the number of things that it lists, 0 for none."""
     place = begin
     while place < end:
         number, first = 0, place
@@ -282,7 +283,8 @@ def _count_in(body: Any, begin: int, end: int) -> int:
 
 @compiled("UniTuple(int64, 2)(uint8[::1], int32[:, ::1], int32[:, ::1], int64[::1])")
 def _read_title(body: Any, elements: Rows, runs: Rows, title: Any) -> tuple[int, int]:
-    """Write the distinct words of the page's title: how many there are, and the number of things that it tells of."""
+    """Write the distinct words of the page's title; returns how many there are, and the number of things that it
+    lists."""
     word = np.zeros(1, dtype=np.int64)
     for run in range(len(runs)):
         if elements[runs[run, OWNER], KIND] & TITLE:
@@ -305,8 +307,8 @@ def read_headings(
     body: Any, elements: Rows, runs: Rows, known: Rows, headings: Column, means: Flags
 ) -> tuple[int, int]:
     """Write the headings that have words, in the order of the page, and what each of them ``means``: that it says what
-    the title says, or leads to another page; how many there are, none without a title, and the number of things that
-    the title tells of, 0 for none."""
+    the title says, or leads to another page. Returns how many there are, none without a title, and the number of things
+    that the title lists, 0 for none."""
     title = np.zeros(MOST_WORDS, dtype=np.int64)
     of_title, counted = _read_title(body, elements, runs, title)
     if not of_title:
@@ -346,8 +348,8 @@ def read_headings(
 
 @lean("UniTuple(int64, 2)(int32[:, ::1], int32[:, ::1], int32[::1], uint8[::1])")
 def own_heading(elements: Rows, known: Rows, headings: Column, means: Flags) -> tuple[int, int]:
-    """The first of the highest rank of those that say the title, 0 for none; and its rank, -1 where it stands below a
-    higher one that says another thing: that one may be the heading of a list, and it that of an item."""
+    """The first of the highest rank of the headings that say the title, 0 for none; and its rank, -1 if it stands below
+    a higher heading that says something else: that one may be the heading of a list, and it that of an item."""
     own, best, above = 0, len(HEADINGS), len(HEADINGS)
     shape = -1
     for heading in headings:

@@ -1,6 +1,6 @@
-"""The words that Chinese is cut by: jieba's dictionary and a user's own words.
+"""The words by which Chinese is cut: jieba's dictionary and a user's own words.
 
-jieba itself cuts nothing here: ``worker.fingerprint.kernels.cutting`` does, by its dictionary and its rule, in compiled
+jieba itself cuts nothing here: ``worker.fingerprint.kernels.cutting`` does, by jieba's dictionary and rule, in compiled
 steps.
 """
 
@@ -27,14 +27,14 @@ UserWord = str | tuple[str, int | None, str | None]
 """A word, or (word, frequency, part of speech); without a frequency it gets one that makes it win."""
 
 _USABLE: Final = re.compile(rf"(?=.*[{HAN_RANGE}])[{HAN_RANGE}a-z0-9]+")
-"""As ``entries_of`` has it."""
+"""The form that ``entries_of`` returns."""
 
 Frequencies = tuple[dict[str, int], int]
 
 
 class Dictionary(NamedTuple):
-    """Words in the order of their code points: these of all words, uint32; behind which of them each word ends, int64
-    (n,); how often it was seen, int64 (n,); how often all words were seen."""
+    """Words in the order of their code points: the code points of all words, uint32; where each word ends among them,
+    int64 (n,); how often it was seen, int64 (n,); how often all words were seen."""
 
     codes: npt.NDArray[np.uint32]
     ends: npt.NDArray[np.int64]
@@ -43,7 +43,7 @@ class Dictionary(NamedTuple):
 
 
 def dictionary(user_words: Iterable[UserWord] = (), *, fold_traditional: bool = True) -> Dictionary:
-    """jieba's words, user words included: those that normalised Chinese text can hold. With user words it takes a
+    """jieba's words, user words included: those that can occur in normalised Chinese text. With user words it takes a
     second."""
     usable, _ = _usable(user_words, fold_traditional)
     if not usable:
@@ -63,8 +63,8 @@ def words_rule(user_words: Iterable[UserWord], noise: NoiseWords, *, fold_tradit
 
 
 def unused_words(user_words: Iterable[UserWord], *, fold_traditional: bool) -> tuple[str, ...]:
-    """Those that can never be a token: they hold no Chinese character, so that they are words anyway, or something that
-    separates."""
+    """The words that can never be a token: they hold no Chinese character, so that they are words anyway, or a
+    character that separates."""
     return _usable(user_words, fold_traditional)[1]
 
 
@@ -76,13 +76,14 @@ def _dictionary_name(fold_traditional: bool) -> str:
 
 
 def tokenizer(words: dict[str, int | None], frequencies: Frequencies) -> Any:
-    """jieba's own, with these words added to a dictionary, which it takes for its own; nothing is written or logged."""
+    """jieba's own tokenizer, with these words added to a dictionary, which it uses as its own; nothing is written or
+    logged."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # invalid escapes and pkg_resources in its own source
         import jieba
 
     cutter = jieba.Tokenizer()
-    # Its own initialize() logs, and keeps a pickled copy in the temporary folder, which anybody can write.
+    # Its own initialize() logs, and keeps a pickled copy in the temporary folder, which anyone can write.
     cutter.FREQ, cutter.total = frequencies
     cutter.initialized = True
     for word, frequency in words.items():
@@ -91,7 +92,7 @@ def tokenizer(words: dict[str, int | None], frequencies: Frequencies) -> Any:
 
 
 def with_beginnings(fold_traditional: bool) -> Frequencies:
-    """How often each word of jieba's dictionary was seen, 0 for what is but the beginning of one; and their sum."""
+    """How often each word of jieba's dictionary was seen, 0 for a mere beginning of one; and their sum."""
     entries = _entries(fold_traditional, usable=False)
     counts = dict(zip(entries.words(), entries.counts.tolist(), strict=True))
     for word in list(counts):
@@ -106,7 +107,7 @@ def _entries(fold_traditional: bool, *, usable: bool) -> WordCounts:
 
 
 def _usable(user_words: Iterable[UserWord], fold_traditional: bool) -> tuple[dict[str, int | None], tuple[str, ...]]:
-    """Normalised word → frequency of those that can be tokens, and the words that cannot; of a word given twice the
+    """Normalised word → frequency for words that can be tokens, and the words that cannot; of a word given twice the
     last counts."""
     entries = ((entry, None) if isinstance(entry, str) else entry[:2] for entry in user_words)
     spelled = ((normalise(word, fold_traditional=fold_traditional), frequency) for word, frequency in entries)

@@ -17,9 +17,9 @@ _FIRST_HAN, _LAST_HAN = map(ord, HAN_RANGE[::2])
 
 
 class WordCounts(NamedTuple):
-    """Words in the order of their code points: the code points of all of them, uint32; behind which of these each ends,
-    int64 (n,); how often it was seen, int64 (n,). ``total`` is how often all words of the file were seen, and
-    ``beginnings`` how many words there are with all that words begin with."""
+    """Words in the order of their code points: the code points of all of them, uint32; where each word ends among
+    these, int64 (n,); how often it was seen, int64 (n,). ``total`` is how often all words of the file were seen, and
+    ``beginnings`` how many words there are including all beginnings of words."""
 
     codes: npt.NDArray[np.uint32]
     ends: npt.NDArray[np.int64]
@@ -37,7 +37,7 @@ class WordCounts(NamedTuple):
 def entries_of(file: bytes, *, fold_traditional: bool, usable: bool) -> WordCounts:
     """The entries of a dictionary in jieba's form: a word a line, how often it was seen, its part of speech.
 
-    Of a word that stands there twice the last one counts; folded, two words that become one were seen as often as both.
+    Of a word that occurs twice the last entry counts; two words that become one by folding were seen as often as both.
     The ``usable`` ones can be tokens: of Chinese characters, and letters and digits of ASCII between them, all seen.
     """
     data = np.frombuffer(bytearray(file + b"\n"), np.uint8)
@@ -64,12 +64,12 @@ def _spellings(fold_traditional: bool) -> npt.NDArray[np.uint32]:
 
 
 _FROM, _TO, _SEEN, _BYTE = range(4)
-"""Of a line: where its word begins and ends among the code points, how often it was seen, and its first byte."""
+"""For each line: where its word begins and ends among the code points, how often it was seen, and its first byte."""
 
 
 @_compiled("int64(uint8[::1], uint32[::1], uint32[::1], int64[:, ::1])", entry=True)
 def _read(data: Any, spelled: Any, codes: Any, lines: Any) -> int:
-    """The words of all lines one behind the other, spelled; returns how many lines there are."""
+    """The words of all lines one after the other, spelled; returns how many lines there are."""
     place, written, count = 0, 0, 0
     while place < len(data):
         if data[place] <= _BLANK:
@@ -116,8 +116,8 @@ def _is_one_word(data: Any, first: int, second: int) -> bool:
 def _merge(
     data: Any, codes: Any, lines: Any, order: Any, usable: bool, kept: Any, ends: Any, counts: Any
 ) -> tuple[int, int, int]:
-    """Take over the lines in ``order``, those of one word as one; returns how many words, code points and beginnings
-    there are."""
+    """Copy the lines in ``order``, merging those of one word; returns how many words, code points and beginnings there
+    are."""
     words, written, beginnings = 0, 0, 0
     before, length_before = 0, 0
     at = 0

@@ -1,7 +1,7 @@
-"""What is one character to a reader and several to Unicode, by tables of the Unicode Consortium where these say it.
+"""Characters that are one to a reader and several to Unicode, by tables of the Unicode Consortium where these say it.
 
 ``docs/benchmarks/spelling.md`` shows each with words of a language that has it, ``docs/explanation/spelling.md`` says
-what is left apart.
+what stays apart.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ ALIKE: Final = (
 _WITHOUT_MARKS: Final = ("ARABIC", "HEBREW", "SYRIAC")
 """Scripts whose marks are vowels and the like, which most texts do without."""
 
-# Default_Ignorable_Code_Point of Unicode that are letters or marks; controls and formats are found by category.
+# Characters with Unicode's Default_Ignorable_Code_Point that are letters or marks; categories find controls and
+# formats.
 _IGNORABLE_LETTERS: Final = (
     "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef"
 )
@@ -84,24 +85,24 @@ WITH_JOINER: Final = {
     "\u09a4\u09cd": "\u09ce",
     "\u0930\u094d": "\u0931\u094d",
 }
-"""A consonant with a virama, and what both are with a joiner behind them by the Unicode Standard (chapter 12)."""
+"""A consonant with a virama, and what both are with a joiner after them by the Unicode Standard (chapter 12)."""
 
 HEH, TWO_EYED_HEH = "\u0647", "\u06be"
 ASPIRATED: Final = "\u0628\u067e\u062a\u0679\u062c\u0686\u062f\u0688\u0691\u0643\u06af"
-"""Letters behind which two-eyed heh is the breath of Urdu and Sindhi; elsewhere it is another shape of heh."""
+"""Letters after which two-eyed heh is the breath of Urdu and Sindhi; elsewhere it is another shape of heh."""
 
 UNSEEN_MARKS: Final = (("ij", "\u0307"), ("\u0435", "\u0300\u0301\u0308"), (CYRILLIC_RANGE, "\u0300\u0301"))
-"""Letters, and marks that say nothing behind them: the dot of i, the stress of Cyrillic, and the dots of ё."""
+"""Letters, and marks that say nothing after them: the dot of i, the stress of Cyrillic, and the dots of ё."""
 
 VIETNAMESE: Final = "\u1ea0-\u1ef9"
-"""Letters that hardly another language has, and hardly a sentence of this one is without."""
+"""Letters that hardly any other language has, and hardly a sentence of this one lacks."""
 _TONED: Final = "\u0300\u0301\u0303\u0309\u0323"
 TONES: Final = {
     unicodedata.normalize("NFC", first + tone + last): unicodedata.normalize("NFC", first + last + tone)
     for first, last in ("oa", "oe", "uy")
     for tone in _TONED
 }
-"""Ends of Vietnamese words: with the tone where it was written once, and where it is taught to stand now."""
+"""Ends of Vietnamese words: with the tone where it was once written, and where it is now taught to stand."""
 
 STACKED: Final = {
     **dict.fromkeys("\u0e38\u0e39\u0e3a", 103),
@@ -115,8 +116,8 @@ STACKED: Final = {
     "\u0ecd": 123,
     "\u0eb3": 124,
 }
-"""Order of what Thai and Lao write above and below a consonant: combining classes, of those too that Unicode leaves in
-the order in which they were typed."""
+"""Order of the signs that Thai and Lao write above and below a consonant: combining classes, including signs that
+Unicode leaves in the order in which they were typed."""
 _CIRCLES: Final = {"\u0e4d\u0e32": "\u0e33", "\u0ecd\u0eb2": "\u0eb3"}
 TWICE: Final = {"\u0e40\u0e40": "\u0e41", "\u0ec0\u0ec0": "\u0ec1"}
 """Two of one vowel of Thai and Lao look like another one (UTS #39)."""
@@ -127,7 +128,7 @@ NTA: Final = ("\u0d28\u0d4d\u0d31", "\u0d7b\u0d4d\u0d31", "\u0d7b\u0d31")
 
 @cache
 def left_out() -> re.Pattern[str]:
-    """Invisible characters other than joiners, and what writers leave out."""
+    """Invisible characters other than joiners, and characters that writers leave out."""
     tags = (tag for tag in map(chr, range(0xE0000, 0xE0080)) if unicodedata.category(tag) == "Cf")
     formats = (
         character
@@ -140,14 +141,15 @@ def left_out() -> re.Pattern[str]:
 
 @cache
 def signs() -> dict[int, str]:
-    """Those of ``ALIKE`` that compatibility forms and marks make something else of: they are spelled first."""
+    """The characters of ``ALIKE`` that compatibility forms and marks would turn into something else: they are spelled
+    first."""
     first = ("'", '"', "\u0327", "\u0323", "i", "\u0435")
     return {ord(other): alike.spelling for alike in ALIKE if alike.spelling in first for other in expand(alike.others)}
 
 
 @cache
 def letters() -> dict[int, str]:
-    """Characters of compatibility forms, and what each is spelled as."""
+    """Characters of compatibility forms, and the spelling of each."""
     digits = {ord(digit): str(unicodedata.decimal(digit)) for digit in of_category("Nd")}
     dashes = (dash for dash in of_category("Pd") if not any(odd in unicodedata.name(dash) for odd in _ODD_DASHES))
     alike = {ord(other): alike.spelling for alike in ALIKE for other in expand(alike.others)}
@@ -158,18 +160,20 @@ def letters() -> dict[int, str]:
 
 
 def evened_out(text: str) -> str:
-    """The text without what is left out, and spelled by ``letters``: what can be done without a look at neighbours."""
+    """The text without what is left out, and spelled by ``letters``: all that can be done without a look at
+    neighbours."""
     return left_out().sub("", text).translate(letters())
 
 
 def joined(text: str) -> str:
-    """The text without joiners: what a letter is with one, and a blank for the half-space of letters that join."""
+    """The text without joiners: each becomes the letter that it makes, or a blank for the half-space of letters that
+    join."""
     text = _WITH_JOINER.sub(lambda found: WITH_JOINER[found[1]], text)
     return _JOINER.sub("", _half_space().sub(" ", text))
 
 
 def unmarked(text: str) -> str:
-    """The text without ``UNSEEN_MARKS``, composed; what composes then may have further ones."""
+    """The text without ``UNSEEN_MARKS``, composed; the composed letters may then have further ones."""
     while True:
         composed = unicodedata.normalize("NFC", text)
         text = composed.replace("\u0451", "\u0435")
@@ -180,13 +184,13 @@ def unmarked(text: str) -> str:
 
 
 def in_context(text: str) -> str:
-    """The spelled text, ``unmarked``, and what depends on the letter before spelled by it."""
+    """The spelled text, ``unmarked``, with the spellings that depend on the letter before."""
     text = _TWO_EYED.sub(HEH, unmarked(text))
     return _NTA.sub(NTA[0], text)
 
 
 def in_thai(text: str) -> str:
-    """The spelled text, its Thai and Lao in one spelling of those that look alike."""
+    """The spelled text, with one spelling for its Thai and Lao sequences that look alike."""
     if not _THAI_OR_LAO.search(text):
         return text
     stacked = _stack().sub(_in_order, text)

@@ -1,12 +1,13 @@
-"""Words that say nothing of what a page is about: particles, pronouns, auxiliaries, connectives.
+"""Words that say nothing about the subject of a page: particles, pronouns, auxiliaries, connectives.
 
 Left in, they are the heaviest features of every page and pull all fingerprints of one language together (which fills
 the index's blocks); rare words alone would make a fingerprint fragile. So these lists are short: function words only.
 
-Those of Chinese and English are left out of every text. Those of another language are left out where it is spoken: if
-at least one token in ``LEAST_SHARE`` is a noise word of it, and of neither Chinese nor English, and more than half as
-many are as there are noise words of these two. So ``die`` and ``war`` stay words of an English page. Several languages
-may be spoken, as related ones are in most texts; there is no choice between them that an edit could turn.
+The noise words of Chinese and English are left out of every text. Those of another language are left out if the text is
+in that language: if at least one token in ``LEAST_SHARE`` is a noise word of it, and of neither Chinese nor English,
+and more than half as many are as there are noise words of these two. So ``die`` and ``war`` stay words of an English
+page. Several languages may count, as related ones do in most texts; there is no choice between them that an edit could
+turn.
 """
 
 from __future__ import annotations
@@ -41,13 +42,13 @@ without won't would wouldn't yet you you're you've your yours yourself yourselve
 """
 
 LEAST_SHARE: Final = 16
-"""In a text of a language a third of the tokens are its function words, in texts of others one in fifty is spelled like
-one: names, quotations, code."""
+"""In a text of a language a third of the tokens are its function words; in texts of other languages one in fifty is
+spelled like one: names, quotations, code."""
 
 
 @dataclass(frozen=True)
 class NoiseWords:
-    """Words left out of every text, and those of languages that are left out where the language is spoken; all in
+    """Words left out of every text, and words of languages that are left out of texts in that language; all in
     normalised spelling."""
 
     always: frozenset[str] = frozenset()
@@ -55,7 +56,7 @@ class NoiseWords:
 
     @cached_property
     def languages(self) -> dict[str, list[str]]:
-        """Of each word of some language, and of neither Chinese nor English, the languages that it is of."""
+        """For each word of some language, and of neither Chinese nor English, its languages."""
         found: dict[str, list[str]] = {}
         for language, words in sorted(self.by_language.items()):
             for word in words - self.always:
@@ -78,12 +79,12 @@ class NoiseWords:
         return self.always.union(*spoken)
 
     def left_of(self, tokens: Sequence[str]) -> list[str]:
-        """Of all tokens of a text those that are no noise words there."""
+        """The tokens of a text without its noise words."""
         noise = self.among(tokens)
         return [token for token in tokens if token not in noise]
 
     def lines(self) -> list[str]:
-        """What stands for all of them in a scheme."""
+        """The lines that stand for all of them in a scheme."""
         spoken = (f"{language}\t{word}" for language, words in self.by_language.items() for word in words)
         return sorted((*self.always, *spoken))
 

@@ -4,17 +4,17 @@
    soft hyphen, direction marks, variation selectors, halves of surrogate pairs). Of more than thirty marks in a row the
    first thirty stay: no language has so many (UAX #15, section 13, stream-safe text), and NFKC sorts them in a time
    that grows with their square.
-2. What writers leave out goes: the vowels of Arabic and Hebrew, the accents of Greek, the stress of Cyrillic. What is
-   one character to readers, by the tables in ``worker.page.words.folding``, becomes one: digits, dashes, quotation
-   marks and apostrophes of all scripts, the letters that two keyboards have for one; traditional Chinese characters
-   become simplified ones, for a site shows one text in both.
-3. A word of Latin letters and of Greek or Cyrillic ones that look like them is spelled in one script: of those that it
-   can be spelled in, the one that it has most letters of. Nothing is done to a word of one script.
+2. Signs that writers leave out go: the vowels of Arabic and Hebrew, the accents of Greek, the stress of Cyrillic.
+   Characters that are one to readers, by the tables in ``worker.page.words.folding``, become one: digits, dashes,
+   quotation marks and apostrophes of all scripts, the letters that two keyboards have for one; traditional Chinese
+   characters become simplified ones, for a site shows one text in both.
+3. A word that mixes Latin letters with Greek or Cyrillic ones that look like them is spelled in one script: among the
+   scripts that it can be spelled in, the one of most of its letters. A word of one script stays as it is.
 4. Each run of white space becomes one blank, and none is left between two characters of scripts that are written
    without blanks: lines of Chinese may break anywhere.
 
 NFKC and case folding never change for a character once assigned (Unicode stability policy), so Pythons of different
-Unicode versions agree on all text but characters newer than the older one.
+Unicode versions agree on all text except characters newer than the older version.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _UNSEEN: Final = 0
 EXPANDS: Final = 0x110000
 COMPOSES: Final = 0x110001
 JOINS: Final = 1 << 21
-"""Of a character that its neighbours may change: its own spelling is in the bits below."""
+"""Mark of a character that its neighbours may change: its own spelling is in the bits below."""
 ORDER: Final = 22
 """Where its combining class begins, of 8 bits: a mark of a lower class, if any, goes before it."""
 PAIRS: Final = 1 << 30
@@ -61,7 +61,7 @@ KEEPS: Final = 1 << 21
 """Of a spelling in ``Spellings.pairs``: the character before stays."""
 
 LATIN: Final = ((0x61, 0x7B), (0xDF, 0x250))
-"""Lower case, accents included; of what lies between, two signs are no letters, which does not matter here."""
+"""Lower case, accents included; of the characters in between, two signs are no letters, which does not matter here."""
 _LATIN_RANGE: Final = "a-z\u00df-\u024f"
 _MARKS: Final = "\u0300-\u036f"
 _LETTERS: Final = f"[{_LATIN_RANGE}{GREEK_RANGE}{CYRILLIC_RANGE}{_MARKS}]"
@@ -69,14 +69,14 @@ _GREEK_OR_CYRILLIC: Final = re.compile(f"[{GREEK_RANGE}{CYRILLIC_RANGE}]")
 _WITH_GREEK_OR_CYRILLIC: Final = re.compile(
     f"(?<!{_LETTERS})[{_LATIN_RANGE}{_MARKS}]*+{_GREEK_OR_CYRILLIC.pattern}{_LETTERS}*+"
 )
-"""A word with such a letter. It is looked for only where a word begins, so the time does not grow with its square."""
+"""A word with such a letter. The search begins only where a word begins, so the time does not grow with its square."""
 _MOST_MARKS: Final = 30
 _BETWEEN: Final = f"[{HAN_RANGE}{IDEOGRAPH_RANGES}{UNSPACED_RANGES}]"
 _VIETNAMESE: Final = re.compile(f"[{folding.VIETNAMESE}]")
 _TONED: Final = re.compile("|".join(folding.TONES))
 
-# Of the letters that Unicode calls confusable (Unicode Technical Standard 39) those that look alike in lower case, or
-# else in upper case. Greek μ is left out: it looks like no Latin letter, and μm is not mm.
+# The letters that Unicode calls confusable (Unicode Technical Standard 39) and that look alike in lower case, or else
+# in upper case. Greek μ is left out: it looks like no Latin letter, and μm is not mm.
 _CYRILLIC_TWINS: Final = dict(
     zip("аеорсхуіјѕԁԛԝһвкмтнїәҫӑӗ", "aeopcxyijsdqwhbkmth\u00ef\u0259\u00e7\u0103\u0115", strict=True)
 )
@@ -86,7 +86,7 @@ _SCRIPTS: Final = (
     (CYRILLIC_RANGE, {twin: letter for letter, twin in _CYRILLIC_TWINS.items()} | {"\u00eb": "е"}),
     (GREEK_RANGE, {twin: letter for letter, twin in _GREEK_TWINS.items()}),
 )
-"""Letters of each, and what else is spelled with them."""
+"""Letters of each, and other characters that are spelled with them."""
 _RESPELLINGS: Final = tuple(
     (re.compile(f"[{letters}]"), str.maketrans(twins), re.compile(f"[{letters}{_MARKS}]+"))
     for letters, twins in _SCRIPTS
@@ -94,11 +94,11 @@ _RESPELLINGS: Final = tuple(
 
 
 class Spellings(NamedTuple):
-    """What a kernel spells by.
+    """The tables by which a kernel spells.
 
-    ``codes`` are code point → spelling: a code point; 0 where a character is left out; ``EXPANDS`` where ``several``
-    has it; ``COMPOSES`` where only ``normalise`` knows; else the bits of ``JOINS``. ``pairs`` are a
-    spelled character and one with ``PAIRS`` → what is written for both.
+    ``codes`` are code point → spelling: a code point; 0 for a character that is left out; ``EXPANDS`` if ``several``
+    has it; ``COMPOSES`` if only ``normalise`` knows; otherwise the bits of ``JOINS``. ``pairs`` are a spelled character
+    and one with ``PAIRS`` → the spelling of both.
     """
 
     codes: npt.NDArray[np.uint32]
@@ -109,23 +109,23 @@ class Spellings(NamedTuple):
 def normalise(text: str, *, fold_traditional: bool = True) -> str:
     """The normalised text; normalising it again changes nothing.
 
-    Step by step: for words and titles. Whole texts ``worker.fingerprint.kernels.spelling`` spells, by ``table``, and
-    asks this where a character's spelling depends on more than its neighbours.
+    Step by step: for words and titles. ``worker.fingerprint.kernels.spelling`` spells whole texts, by ``table``, and
+    calls this where a character's spelling depends on more than its neighbours.
     """
     left_out = folding.left_out()
     text = _few_marks(left_out.sub("", text).translate(folding.signs()))
     if any(joiner in text for joiner in folding.JOINERS):
         text = _few_marks(folding.joined(left_out.sub("", unicodedata.normalize("NFKC", text))))
-    for _ in range(2):  # folding can make what composes, composing what folds (Unicode, definition D145)
+    for _ in range(2):  # folding can make letters that compose, composing letters that fold (Unicode, definition D145)
         text = unicodedata.normalize("NFKC", text).casefold()
     text = left_out.sub("", unicodedata.normalize("NFKC", text))
     text = _in_context(text.translate(_folded(fold_traditional)))
-    text = in_one_script(_few_marks(text))  # of one mark there may be three by now
+    text = in_one_script(_few_marks(text))  # by now there may be three of one mark
     return _closed_up(" ".join(toned(text).split()))
 
 
 def in_one_script(text: str) -> str:
-    """The text, its words of several scripts spelled in one where that can be: step 3."""
+    """The text, with its words of several scripts spelled in one if that is possible: step 3."""
     if not _GREEK_OR_CYRILLIC.search(text):
         return text
     respelled = _WITH_GREEK_OR_CYRILLIC.sub(_respelled, text)
@@ -133,7 +133,7 @@ def in_one_script(text: str) -> str:
 
 
 def toned(text: str) -> str:
-    """The text, and if it is Vietnamese the tones at the ends of its words where the newer rule has them."""
+    """The text, and if it is Vietnamese, with the tones at the ends of its words where the newer rule puts them."""
     return _TONED.sub(_toned, text) if _VIETNAMESE.search(text) else text
 
 
@@ -145,7 +145,7 @@ def table(*, fold_traditional: bool = True) -> Spellings:
 
 
 def _simple(character: str, fold_traditional: bool) -> str:
-    """The spelling of a character by itself, or of several that a line end stands between."""
+    """The spelling of a character alone, or of several with a line end between them."""
     plain = unicodedata.normalize("NFKC", character.translate(folding.signs())).casefold()
     spelled = folding.left_out().sub("", unicodedata.normalize("NFKC", plain))
     return folding.in_thai(folding.unmarked(spelled.translate(_folded(fold_traditional))))
@@ -170,7 +170,7 @@ def _toned(end: re.Match[str]) -> str:
 
 
 def _closed_up(text: str) -> str:
-    """The text without blanks inside scripts without them (step 4), where what they stood between may look alike."""
+    """The text without blanks inside scripts without them (step 4), where their neighbours may look alike."""
     return folding.in_thai(_blank_between().sub("", text))
 
 
@@ -185,7 +185,7 @@ def _in_context(text: str) -> str:
 
 @cache
 def _folded(fold_traditional: bool) -> dict[int, str | int]:
-    """Step 2 of each character."""
+    """Step 2 for each character."""
     return {**folding.letters(), **(SIMPLIFIED if fold_traditional else {})}
 
 
@@ -225,7 +225,7 @@ def _compatible(character: str) -> str:
 
 @cache
 def _joining() -> dict[int, int]:
-    """Spelled code point → what stands in the table, of those that neighbours may change."""
+    """Spelled code point → its entry in the table, for code points that neighbours may change."""
     second = {code for _, code in _pairs()}
     marks = {mark: unicodedata.combining(mark) for mark in of_category("M")} | folding.STACKED
     joining = {ord(mark): IS_MARK | order << ORDER for mark, order in marks.items() if order or ord(mark) in second}
@@ -258,7 +258,7 @@ def _pairs() -> dict[tuple[int, int], int]:
 
 
 def _parts(composite: str) -> list[str]:
-    """The two that a character is made of for Unicode, if it is."""
+    """The two parts that Unicode makes a character of, if it does."""
     parts = unicodedata.decomposition(composite).split()
     return [chr(int(part, 16)) for part in parts] if len(parts) == 2 and parts[0][0] != "<" else []
 
@@ -289,8 +289,8 @@ def _table(fold_traditional: bool) -> npt.NDArray[np.uint32]:
 
 
 def _spelled_anew() -> list[int]:
-    """Code points whose spelling may be another one: not what has no meaning yet, Korean syllables and, but for
-    traditional characters, Chinese, two of three; nor the line end, which stands between them when they are spelled."""
+    """Code points whose spelling may be another one: without unassigned ones, Korean syllables and, except traditional
+    characters, Chinese, two of three; and without the line end, which stands between them when they are spelled."""
     asked = np.ones(TABLE_END, dtype=bool)
     for unchanged in ((0x3400, 0xA000), (0xAC00, 0xD7A4)):
         asked[slice(*unchanged)] = False

@@ -1,6 +1,6 @@
-"""Which script a character is of: what words are made of, and what language a text is in.
+"""The script of a character: which characters words are made of, and the language of a text.
 
-Tables over code points are made once; they depend on Python's Unicode for characters newer than that only.
+Tables over code points are made once; they depend on Python's Unicode only for characters newer than that.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ TABLE_END: Final = 0x20000
 
 SEPARATOR, HAN, PLAIN, LETTER, MARK, UNSPACED, IDEOGRAPH, APOSTROPHE = 0, 1, 2, 4, 8, 16, 32, 64
 FOLLOWS, LEADS = 1, 128
-"""Classes of characters. Beside ``UNSPACED`` the last two say that a character is written with the one before it, or
-with the one behind it."""
+"""Classes of characters. In addition to ``UNSPACED`` the last two say that a character is written with the one before
+it, or with the one after it."""
 
 HAN_RANGE: Final = "\u4e00-\u9fd5"
 IDEOGRAPH_RANGES: Final = (
@@ -30,19 +30,19 @@ UNSPACED_RANGES: Final = (
     "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0eb9\u0ebb-\u0ecd\u0edc-\u0edf\u1000-\u103f\u1050-\u109d\u1780-\u17d3\u17dc\u17dd"
 )
 _LEADING: Final = "\u0e40\u0e41\u0e42\u0e43\u0e44\u0ec0\u0ec1\u0ec2\u0ec3\u0ec4\u1039\u17d2"
-"""Vowels of Thai and Lao that are written before their consonant, and what stacks two consonants of Burmese or
+"""Vowels of Thai and Lao that are written before their consonant, and the signs that stack two consonants of Burmese or
 Khmer."""
 _VOWELS_BEHIND: Final = "\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3"
-"""Of Thai and Lao: letters for Unicode, and written with their consonant as marks are."""
+"""Signs of Thai and Lao: letters for Unicode, but written with their consonant as marks are."""
 
 
 def language_of(counts: npt.NDArray[np.int64]) -> str:
-    """zh, ja, ko, latin, cyrillic, arabic, thai, other or none: of so many characters of each of the scripts that
-    ``tables`` numbers, the language that has most.
+    """zh, ja, ko, latin, cyrillic, arabic, thai, other or none: the language with the most characters, from the number
+    of characters in each of the scripts that ``tables`` numbers.
 
     A Chinese or Korean character counts six times: it says as much as a short word, and Chinese pages quote far more
     Latin than Latin ones quote Chinese (of real Chinese pages one in twenty has fewer than a seventh of its letters in
-    Chinese). Chinese characters are Japanese where at least a tenth of them and the kana is kana.
+    Chinese). Chinese characters count as Japanese if at least a tenth of them and the kana is kana.
     """
     _, han, kana, *others = counts.tolist()
     others[0] *= 6

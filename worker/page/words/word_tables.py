@@ -1,4 +1,4 @@
-"""Tables about words that stand in files beside this one, each of which says where it comes from."""
+"""Tables about words in files next to this one, each of which says where it comes from."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FUNCTION_WORDS: Final = {
     language: frozenset(words.split())
     for language, words in (line.split("\t") for line in _lines("function_words.txt"))
 }
-"""By language, of all but Chinese and English."""
+"""By language, of all except Chinese and English."""
 
 SIMPLIFIED: Final = {
     ord(traditional): ord(simplified)
