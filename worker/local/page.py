@@ -22,7 +22,7 @@ _NO_HEADERS: Final[Mapping[str, str]] = {}
 _MOST_MS: Final = 10**15
 """The year 33658; microseconds and nanoseconds since 1970 are more."""
 _ID_BITS: Final = 256
-"""Digits of a number that is an id; Python refuses to print numbers of thousands of digits."""
+"""Bits of a number that is an id; Python refuses to print numbers of thousands of digits."""
 
 
 class AboutPage(TypedDict, total=False):

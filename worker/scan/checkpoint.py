@@ -1,4 +1,4 @@
-"""What a scan was asked for, so that one that was interrupted goes on as if nothing had happened."""
+"""The plan of a scan, so that an interrupted scan goes on as if nothing had happened."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ FILE: Final = "progress.json"
 
 
 class ScanPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What a scan was asked for. ``archives`` holds names, forms, bytes; the first ``against`` of them are old pages.
+    """What a scan was asked to do. ``archives`` holds names, forms, bytes; the first ``against`` of them are old pages.
 
-    ``states`` are those that the scan began with. ``clock`` dates pages without a
-    fetch time, in seconds since 1970 UTC.
+    ``states`` are those that the scan began with. ``clock`` dates pages without a fetch time, in seconds since 1970
+    UTC.
     """
 
     archives: list[tuple[str, str, int | None]]
@@ -34,7 +34,7 @@ class ScanPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def read(cls, folder: Path) -> ScanPlan | None:
-        """That of the scan that was begun in a folder, or None where none was or it has ended.
+        """The plan of the scan that was begun in a folder, or None if none was begun or it has ended.
 
         Raises:
             Refused: it cannot be read.
@@ -49,5 +49,5 @@ class ScanPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     @staticmethod
     def remove(folder: Path) -> None:
-        """The scan has ended."""
+        """Remove the plan: the scan has ended."""
         (folder / FILE).unlink(missing_ok=True)

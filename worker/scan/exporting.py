@@ -1,7 +1,7 @@
-"""The survivors of an index as records: what another cluster begins with, or an archive goes on with.
+"""The survivors of an index as records, from which another cluster begins or an archive goes on.
 
-Each file is whole when it has its name, and ends between two survivors. So an export that broke off goes on behind the
-last one that was written, which must stand in the index still: else the files are of another one.
+Each file is whole when it has its name, and ends between two survivors. So an interrupted export goes on after the last
+survivor that was written, which must still stand in the index: otherwise the files belong to another index.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SUFFIX: Final = ".parquet"
 
 
 class Exported(NamedTuple):
-    """How many survivors there are, the last batch from which they are (-1 for none), and how many of them an earlier
+    """How many survivors there are, the last batch that they come from (-1 for none), and how many of them an earlier
     run has written."""
 
     survivors: int
@@ -42,7 +42,7 @@ def export(covers: Sequence[Cover], source: str, target: Folder, reading: Scheme
 
     Args:
         covers: of all shards.
-        source: what records call the index.
+        source: the name of the index in records.
         target: gets a file for each million, then the manifest.
         reading: all that reading depends on.
         scheme: all that verdicts depend on, as if there were one shard.
@@ -84,7 +84,7 @@ def _name(number: int) -> str:
 
 
 def _written(target: Folder, reading: Scheme) -> tuple[list[ExportedFile], dict[str, Any] | None]:
-    """What an earlier run has written, and the last record of that.
+    """The records that an earlier run has written, and the last of them.
 
     Raises:
         UsageError: there are other records.
@@ -107,7 +107,7 @@ def _written(target: Folder, reading: Scheme) -> tuple[list[ExportedFile], dict[
 def _records(
     covers: Sequence[Cover], up_to: int, last: dict[str, Any] | None, begin: int, *named: str
 ) -> Iterator[pa.RecordBatch]:
-    """The records of those after ``last``, numbered from ``begin`` on.
+    """The records of the survivors after ``last``, numbered from ``begin`` on.
 
     Raises:
         UsageError: ``last`` is not among the survivors.
@@ -135,7 +135,7 @@ def _records(
 def _as_records(
     entries: Entries, clocks: NDArray[np.int64], rows: NDArray[np.int64], begin: int, source: str, scheme: str
 ) -> pa.RecordBatch:
-    """Those of the entries in these rows, in the order of ``rows``."""
+    """The records of the entries in these rows, in the order of ``rows``."""
     numbers = np.zeros(len(entries), np.int64)
     numbers[rows] = np.arange(begin, begin + len(rows))
     records = records_of_survivors(entries, source, numbers, pa.nulls(len(entries), pa.string()), scheme)
@@ -144,8 +144,8 @@ def _as_records(
 
 
 def _merged(covers: Sequence[Cover], up_to: int) -> Iterator[tuple[Entries, NDArray[np.int64]]]:
-    """All survivors of batches up to this one with their clocks, of whole batches each time, of which those of later
-    times are later; one block of each shard is unpacked at a time."""
+    """All survivors of batches up to this one with their clocks: whole batches each time, later ones each next time.
+    One block of each shard is unpacked at a time."""
     clocks: dict[int, int] = {}
 
     def unpacked(piece: Piece) -> Entries:
@@ -159,7 +159,7 @@ def _merged(covers: Sequence[Cover], up_to: int) -> Iterator[tuple[Entries, NDAr
         waiting = [entries if len(entries) else next(filter(len, more), entries) for entries, more in pairs]
         if not any(map(len, waiting)):
             return
-        # A block ends between batches, so up to here no shard has any that it has not shown.
+        # A block ends between batches, so up to here no shard has any survivor that it has not shown.
         end = min(int(entries.batch[-1]) for entries in waiting if len(entries))
         entries = Entries.concatenate([entries.up_to(end) for entries in waiting])
         yield entries, np.fromiter(map(clocks.__getitem__, entries.batch.tolist()), np.int64, len(entries))

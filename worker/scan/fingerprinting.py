@@ -1,7 +1,7 @@
-"""Archives in, a file of records each out, in a folder or at a URL: the first half of a scan, on any machines.
+"""Archives in, a file of records for each out, in a folder or at a URL: the first half of a scan, on any machines.
 
-No page is compared with another one, so it takes no more memory for more pages. A file has its name when it is whole,
-and says of which archive it is: when the same command is run again, what is whole is left as it is.
+No page is compared with another one, so more pages take no more memory. A file gets its name when it is whole, and says
+which archive it is of: when the same command runs again, it leaves whole files as they are.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ SUFFIX: Final = ".parquet"
 
 
 class ReadSoFar(NamedTuple):
-    """How far ``fingerprint`` is: files that it has written, and those that were whole already; records written, of
-    them those of pages that are dead and of places without a page; bytes of the archives read."""
+    """Progress of ``fingerprint``: files that it has written, and those that were whole already; records written, and
+    among them those of dead pages and of places without a page; bytes of the archives read."""
 
     files: int = 0
     whole: int = 0
@@ -34,7 +34,7 @@ class ReadSoFar(NamedTuple):
 
 
 class _Stopped(Exception):
-    """The file that was begun is not to be kept."""
+    """The file that was begun must not be kept."""
 
 
 def fingerprint(

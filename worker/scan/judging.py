@@ -1,7 +1,7 @@
 """Files of records in, verdicts out, in a folder or at a URL: the second half of a scan, by one machine.
 
-Judging costs microseconds a record, so nothing is kept of a run that was killed: the next one begins anew, and comes to
-the same.
+Judging costs microseconds a record, so nothing is kept of a run that was killed: the next run begins anew, and gets the
+same result.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _LAST: Final = (1 << 63) - 1
 
 
 class Judged(NamedTuple):
-    """How far ``judge`` is: records judged, of them pages that are not unique, and records in all."""
+    """Progress of ``judge``: records judged, among them pages that are not unique, and records in all."""
 
     records: int = 0
     copies: int = 0
@@ -52,14 +52,14 @@ class Judged(NamedTuple):
 
 
 class RecordFile(NamedTuple):
-    """A file of records, and what it says of itself."""
+    """A file of records, and its own description."""
 
     file: StoredFile
     about: AboutRecords
 
 
 def record_files(names: Sequence[str]) -> list[RecordFile]:
-    """The files that these files, folders, patterns and URLs hold, by their names.
+    """The files of records in these files, folders, patterns and URLs, by their names.
 
     Raises:
         UsageError: there is none, or one of them cannot be read.
@@ -83,11 +83,11 @@ def record_files(names: Sequence[str]) -> list[RecordFile]:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeTask:
-    """What is judged, and what becomes of it.
+    """The files to judge, and what to do with the results.
 
-    The records of ``old`` files get no verdict, those of ``new`` ones are compared with them, too. ``states`` are
-    folders with what came before; with ``keeps`` the first holds these pages, too, in the end. With ``by_fetch_time``
-    pages are judged in the order of their fetch times, those without one last; else in that of the files.
+    The records of ``old`` files get no verdict; those of ``new`` files are compared with them, too. ``states`` are
+    folders with earlier pages; with ``keeps`` the first holds these pages, too, at the end. With ``by_fetch_time``
+    pages are judged in the order of their fetch times, those without one last; otherwise in the order of the files.
     """
 
     target: Folder
@@ -100,7 +100,7 @@ class JudgeTask:
 
     @property
     def records(self) -> int:
-        """In all."""
+        """The number of records in all."""
         return sum(file.about.rows for file in (*self.old, *self.new))
 
 
@@ -110,7 +110,7 @@ def judge(task: JudgeTask, settings: Settings, tell: Callable[[Judged], None]) -
     Raises:
         UsageError: the folder holds complete verdicts, or a file is damaged.
         Refused: a state or records were made with other settings, a state is damaged or open elsewhere; or the index
-            may not grow any more, and then what it would need is said.
+            may not grow any more, and then the message says how much it would need.
         Unavailable: the disk, or the network, fails.
     """
     target = task.target
@@ -132,7 +132,7 @@ def judge(task: JudgeTask, settings: Settings, tell: Callable[[Judged], None]) -
 
 
 def fill_state(files: Sequence[RecordFile], settings: Settings, state: Path, work: Path) -> None:
-    """Judge the pages of records, and keep what was seen in a state.
+    """Judge the pages of records, and keep them in a state.
 
     Raises:
         UsageError, Refused, Unavailable: as ``judge``.
@@ -218,20 +218,20 @@ def _by_fetch_time(task: JudgeTask, judge: Judge, work: Path) -> Iterator[pa.Rec
 
 
 def _times(batch: pa.RecordBatch) -> NDArray[np.int64]:
-    """When each page was fetched; those of which that is not known come last."""
+    """The fetch time of each page; pages without a known time come last."""
     found: NDArray[np.int64] = batch.column("fetched").fill_null(_LAST).to_numpy()
     return found
 
 
 class _RowsInTurn:
-    """Rows of batches, so many at a time as they are asked for."""
+    """Rows of batches, as many at a time as the caller asks for."""
 
     def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
         self._batches: Final = batches
         self._left: pa.RecordBatch | None = None
 
     def next(self, count: int) -> pa.RecordBatch:
-        """The next so many."""
+        """The next rows, this many."""
         taken: list[pa.RecordBatch] = []
         for batch in chain([] if self._left is None else [self._left], self._batches):
             taken.append(batch.slice(0, count))
@@ -243,7 +243,7 @@ class _RowsInTurn:
 
 
 def _records(file: RecordFile, judge: Judge) -> Iterator[pa.RecordBatch]:
-    """Its records; the next ones are read while those before them are judged."""
+    """Its records; it reads the next ones while those before are judged."""
     with closing(file.file.open().stream) as stream, ThreadPoolExecutor(1, thread_name_prefix="records") as thread:
         batches = records_in(file.file.name, stream, judge.reading, AT_ONCE)
         coming = thread.submit(next, batches, None)

@@ -1,4 +1,4 @@
-"""What a scan and ``judge`` write while they go on: lines, letters and columns, and counts of all of it."""
+"""The output of a scan and of ``judge`` while they run: lines, letters and columns, and counts of all of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from worker.scan.summary import VerdictCounts
 PARQUET: Final = "verdicts.parquet"
 PARTS: Final = "verdicts"
 PART_ROWS: Final = 1 << 20
-"""Of a file of verdicts, where there are several."""
+"""The file name of verdicts, if there are several files."""
 _GROUP_ROWS: Final = 1 << 16
 _WORDS: Final = ["file", "verdict", "reason", "detail", "language", "previous", "spider"]
 """Columns in which few words come again and again."""
@@ -57,7 +57,7 @@ class Results:
         return self._held.enter_context(here.open("wb"))
 
     def take(self, records: pa.RecordBatch, judge: Judge) -> None:
-        """Judge pages, and write what is told of them.
+        """Judge pages, and write the results.
 
         Raises:
             OverMemoryLimit: the index may not grow any more.
@@ -77,7 +77,7 @@ class Results:
         self.copies += len(rows) - rows.column("duplicate_of").null_count
 
     def take_letters(self, records: pa.RecordBatch) -> None:
-        """Write down which of these could not be read."""
+        """Write down which of these pages could not be read."""
         if records.column("dead").null_count == len(records):
             return
         for row in records.filter(records.column("dead").is_valid()).select([*_LETTER, "dead"]).to_pylist():
@@ -94,28 +94,28 @@ class Results:
         self._counts = VerdictCounts()
 
     def close(self) -> None:
-        """All archives have ended: make what was written whole."""
+        """All archives have ended: make the output whole."""
         self._columns.close()
         self._held.close()
 
     def discard(self) -> None:
-        """Let go of the files; what is in columns is not kept."""
+        """Close the files; columns are not kept."""
         self._columns.discard()
         self._held.close()
 
 
 def pages_among(records: pa.RecordBatch) -> pa.RecordBatch:
-    """Those that are pages, readable or not."""
+    """The records that are pages, readable or not."""
     return records if not records.column("url").null_count else records.filter(records.column("url").is_valid())
 
 
 class _Discarded(Exception):
-    """What was begun is not to be kept."""
+    """The file that was begun must not be kept."""
 
 
 class _Columns:
-    """One file, or one after the other, of which each has its name once it is whole. Written by a thread of its own:
-    most of that is compression, which lets others run."""
+    """One file, or several in turn, each of which gets its name once it is whole. A separate thread writes it: most of
+    the work is compression, which lets other threads run."""
 
     def __init__(self, target: Folder, parts: bool) -> None:
         self._target: Final = target

@@ -7,8 +7,8 @@
                               ▼ │
                         .scan/records/
 
-A process that is killed reads no page again when it is started with ``--resume``: what was read is judged once more,
-from the first record on, and then the rest is read.
+A process that was killed reads no page again when it is started with ``--resume``: the pages read so far are judged
+once more, from the first record on, and then the rest is read.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ from worker.scan.writing.write import JudgedArchive, Writing, refuse_unwritable,
 
 UNIQUE: Final = "unique"
 WORK: Final = ".scan"
-"""The folder in which a scan keeps what it has read until it has ended."""
+"""The folder in which a scan keeps its records until it has ended."""
 _RECORDS: Final = "records"
-"""In it: what was read."""
+"""In it: the records read so far."""
 
 
 class Done(NamedTuple):
-    """How far a scan is: pages judged, of them those that are not unique, records that no page could be read from, and
-    bytes of the archives read."""
+    """Progress of a scan: pages judged, among them those that are not unique, records that no page could be read from,
+    and bytes of the archives read."""
 
     pages: int = 0
     copies: int = 0
@@ -60,11 +60,11 @@ class Done(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """What is scanned, and what becomes of it.
+    """What to scan, and what to do with the results.
 
     ``old`` and ``new`` are archives; old pages get no verdict, and new ones are compared with them, too. ``states`` are
-    folders with what came before; with ``keeps`` the first holds the pages of this scan, too, in the end. ``fields``
-    are the names that were given for columns. ``write`` says whether survivors are written in their own form.
+    folders with earlier pages; with ``keeps`` the first holds the pages of this scan, too, at the end. ``fields`` are
+    the names that were given for columns. ``write`` says whether survivors are written in their own form.
     """
 
     folder: Path
@@ -81,7 +81,7 @@ class Task:
         return [*self.old, *self.new]
 
     def plan(self, clock: float) -> ScanPlan:
-        """To be compared with that of the scan that resumes."""
+        """The plan, to be compared with that of a scan that resumes."""
         return ScanPlan(
             archives=[(each.name, each.form, each.bytes_in_all) for each in self.archives],
             against=len(self.old),
@@ -93,11 +93,11 @@ class Task:
 
 
 def begun(folder: Path, resume: bool) -> ScanPlan | None:
-    """The scan that was begun in this folder and goes on, None where none was.
+    """The scan that was begun in this folder and goes on, None if none was begun.
 
     Raises:
         UsageError: another scan is there, interrupted or complete.
-        Refused: it cannot be told which it is.
+        Refused: the program cannot find out which it is.
     """
     plan = ScanPlan.read(folder)
     if plan is not None and not resume:
@@ -122,16 +122,16 @@ def scan(
     """Scan, and return the summary; None if it was asked to stop before all pages were judged.
 
     Args:
-        plan: what ``begun`` found.
-        tell: is told again and again how far the scan is.
-        all_judged: is called when all pages are. From then on nobody is asked whether to stop: whoever wants that
-            raises, at any place.
+        plan: the result of ``begun``.
+        tell: is called again and again with the progress of the scan.
+        all_judged: is called when all pages are judged. After that the scan no longer asks whether to stop: a caller
+            that wants to stop raises, at any place.
 
     Raises:
         UsageError: a folder cannot be used, or an archive cannot be opened.
         Refused: a state is damaged, of other settings, open elsewhere or not the one of before, or other archives are
             named than when the scan was begun; or the index may not grow any more.
-        Unavailable: the disk is full, or something cannot be read on.
+        Unavailable: the disk is full, or an archive cannot be read on.
     """
     try:
         return _scan(task, settings, plan, asked_to_stop, tell, all_judged)
@@ -182,7 +182,7 @@ def _judge(
     asked_to_stop: Callable[[], bool],
     tell: Callable[[Done], None],
 ) -> tuple[Sequence[VerdictCounts], Mapping[str, Value], float] | None:
-    """Counts of the new archives, the scheme, seconds; None when it was asked to stop."""
+    """Counts of the new archives, the scheme, seconds; None if the scan was asked to stop."""
     with ExitStack() as stack:
         judge = stack.enter_context(beginning.judge(settings, round(plan.clock * 1000)))
         reading = stack.enter_context(reading_by_processes(settings))
@@ -228,11 +228,11 @@ class _Coming:
 
     @property
     def bytes(self) -> int:
-        """Read of the archives."""
+        """Bytes read of the archives."""
         return self._bytes_before + (0 if self._now is None else self._now.bytes_read)
 
     def items(self) -> Iterator[Item]:
-        """In their order; what is read here is kept for a scan that goes on."""
+        """In their order; new records are kept for a scan that goes on."""
         yield from self._read.items()
         for item in self._fresh():
             self._read.add(item)
@@ -287,7 +287,7 @@ def _refuse_another(task: Task, before: ScanPlan) -> None:
 def _finish(
     task: Task, counted: Sequence[VerdictCounts], scheme: Mapping[str, Value], seconds: float
 ) -> dict[str, Any]:
-    """Everything that is made of the lines."""
+    """Write everything that is made of the lines."""
     found = summary([*map(ArchiveRef.of, task.new)], counted, scheme, seconds)
     found["not_written"] = _write_unique(task, found) if task.write else 0
     Folder(str(task.folder)).write(SUMMARY, encoded(found))

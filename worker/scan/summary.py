@@ -1,5 +1,5 @@
-"""``summary.json``: how many pages came to what, in all and by archive. Equal results give
-equal summaries, but for the time that they took."""
+"""``summary.json``: how many pages had which result, in all and by archive. Equal results give equal summaries, except
+for the time that they took."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from worker.verdict.decide import DEAD
 
 FILE: Final = "summary.json"
 OF_TIME: Final = ("seconds", "pages_per_second")
-"""What differs between two scans of equal results."""
+"""The fields that differ between two scans of equal results."""
 
 
 @dataclass
 class VerdictCounts:
     """Each page is in ``verdicts``, the reason of a dead one in ``dead_pages``; each record that no page could be read
-    from is in ``dead_letters``, each one that holds none in ``passed_over``."""
+    from is in ``dead_letters``, each record that holds no page in ``passed_over``."""
 
     verdicts: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
@@ -38,7 +38,7 @@ class VerdictCounts:
     suspect: int = 0
 
     def add(self, rows: pa.RecordBatch) -> None:
-        """Verdicts, as ``worker.scan.judge.rows`` has them."""
+        """Add verdicts in the form of ``worker.scan.judge.rows``."""
         dead = pc.equal(rows.column("verdict"), DEAD)
         alive = rows.filter(pc.invert(dead))
         self.suspect += pc.sum(rows.column("suspect")).as_py() or 0
@@ -67,7 +67,7 @@ class VerdictCounts:
 def summary(
     archives: Sequence[ArchiveRef], counted: Sequence[VerdictCounts], scheme: Mapping[str, Value], seconds: float
 ) -> dict[str, Any]:
-    """What was ``counted`` of each of the archives, and in all. It took so many ``seconds``."""
+    """The counts of each of the archives, and in all. The scan took this many ``seconds``."""
     whole = VerdictCounts()
     by_archive, inputs = [], []
     for archive, counts in zip(archives, counted, strict=True):
@@ -87,10 +87,10 @@ def encoded(found: Mapping[str, Any]) -> bytes:
 
 
 def refs_in(found: Mapping[str, Any]) -> list[ArchiveRef]:
-    """What opens the archives of a summary again, in their order.
+    """References that open the archives of a summary again, in their order.
 
     Raises:
-        UsageError: it does not say it.
+        UsageError: the summary does not have them.
     """
     try:
         return convert(found["inputs"], list[ArchiveRef])
@@ -99,7 +99,7 @@ def refs_in(found: Mapping[str, Any]) -> list[ArchiveRef]:
 
 
 def decoded(content: bytes) -> dict[str, Any]:
-    """What was ``encoded``."""
+    """The summary that was ``encoded``."""
     found: dict[str, Any] = json.loads(content)
     return found
 

@@ -1,4 +1,4 @@
-"""Texts of some pages of a scan, taken once more out of the archives that were scanned."""
+"""Texts of some pages of a scan, read once more from the archives that were scanned."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from worker.results.report.samples import TextKey, key_of
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord
 
 MOST_BYTES: Final = 1 << 30
-"""Of an archive, as it is stored: it is read from its beginning, and a report should not take as long as its scan."""
+"""Bytes of a stored archive: it is read from its beginning, and a report should not take as long as its scan."""
 _MOST_CHARACTERS: Final = 200_000
-"""Of a text: more than is compared, and little enough for a hundred of them."""
+"""Characters of a text: more than is compared, and little enough for a hundred of them."""
 
 
 class Rereadable(Protocol):
-    """What is needed of an ``Archive``."""
+    """The part of an ``Archive`` that is needed."""
 
     @property
     def name(self) -> str:
-        """As the archive has it."""
+        """As for the archive."""
 
     @property
     def bytes_read(self) -> int:
-        """As the archive has it."""
+        """As for the archive."""
 
     def records(self) -> Iterator[ArchivedPage | BrokenRecord]:
-        """As the archive has it."""
+        """As for the archive."""
 
 
 @dataclass(frozen=True)
 class MainText:
-    """Takes the main text out of a page; made in a process that ends if a page is made to break parsers."""
+    """Extracts the main text of a page; made in a process that ends if a page is made to break parsers."""
 
     max_bytes: int
 
@@ -62,9 +62,9 @@ class MainText:
 
 
 class TextsAgain:
-    """``samples.TextsOf`` of a scan whose archives are still there.
+    """``samples.TextsOf`` for a scan whose archives are still there.
 
-    Of each archive no more than ``most_bytes`` are read: the texts of pages behind that are missing.
+    It reads no more than ``most_bytes`` of each archive: the texts of pages after that are missing.
     """
 
     def __init__(self, archives: Sequence[Rereadable], settings: Settings, most_bytes: int = MOST_BYTES) -> None:
@@ -76,7 +76,7 @@ class TextsAgain:
         """The beginnings of the main texts of these pages by their places, as far as they can be read.
 
         Raises:
-            UsageError, Unavailable: an archive is not there any more, or cannot be read on.
+            UsageError, Unavailable: an archive is gone, or cannot be read on.
         """
         page = self._settings.page
         task: Callable[[], MainText] = partial(MainText, page.max_bytes)
@@ -89,7 +89,7 @@ class TextsAgain:
                 yield from self._pages_of(archive, wanted)
 
     def _pages_of(self, archive: Rereadable, wanted: set[TextKey]) -> Iterator[tuple[TextKey, bytes, PageMeta]]:
-        """The wanted pages of an archive, which are wanted no more then."""
+        """The wanted pages of an archive, which are then no longer wanted."""
         for record in archive.records():
             if not isinstance(record, BrokenRecord) and tuple(record.place) in wanted:
                 key = (record.place.file, record.place.offset)

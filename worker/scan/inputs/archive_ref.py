@@ -1,4 +1,4 @@
-"""By what an archive is found again, on this machine or another one, when its pages have been judged."""
+"""A reference by which an archive is found again, on this machine or another one, after its pages were judged."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from worker.scan.inputs.records import Archive
 from worker.scan.inputs.wacz import WaczMember, wacz_members
 
 RECORDS: Final = "records"
-"""The form of an archive that nothing is known of but its records."""
+"""The form of an archive of which only the records are known."""
 _FILES: Final = ("files", NO_FILES)
 
 
 class ArchiveRef(msgspec.Struct, frozen=True, kw_only=True):
-    """An archive, as it is written down: ``name``, ``form``, ``below``, ``fields`` and ``size``
-    (``bytes_in_all``) are those of ``Archive``.
+    """A reference to an archive: ``name``, ``form``, ``below``, ``fields`` and ``size`` (``bytes_in_all``) are those of
+    ``Archive``.
 
-    ``within`` is the WACZ that it lies in, ``is_folder`` says of an archive of the form ``files`` whether it is a
+    ``within`` is the WACZ that it lies in; ``is_folder`` says for an archive of the form ``files`` whether it is a
     folder or a single file. ``pages`` counts its verdicts, dead pages included: the verdicts of several archives stand
-    one behind the other in their order.
+    one after the other in their order.
     """
 
     name: str
@@ -41,7 +41,7 @@ class ArchiveRef(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, archive: Archive) -> ArchiveRef:
-        """That of an archive, whose pages are not counted yet."""
+        """The reference to an archive whose pages are not counted yet."""
         file = archive.file if isinstance(archive, PackedFile) else None
         return cls(
             name=archive.name,
@@ -54,7 +54,7 @@ class ArchiveRef(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def with_pages(self, pages: int) -> ArchiveRef:
-        """The same with so many verdicts."""
+        """The same reference with this many verdicts."""
         return msgspec.structs.replace(self, pages=pages)
 
     @property
@@ -63,15 +63,15 @@ class ArchiveRef(msgspec.Struct, frozen=True, kw_only=True):
         return self.form in _FILES
 
     def moved(self, places: Mapping[str, str]) -> ArchiveRef:
-        """The same where it lies now (``now_at``)."""
+        """The same reference to its present place (``now_at``)."""
         within = None if self.within is None else now_at(self.within, places)
         return msgspec.structs.replace(self, name=now_at(self.name, places), within=within)
 
     def archive(self, most_bytes: int) -> Archive:
-        """The archive. One of ``files`` knows no file until it is asked for it.
+        """The archive. One of the form ``files`` looks up each file only when it is asked for it.
 
         Raises:
-            UsageError: it is not there any more, may not be read, or is not what it was.
+            UsageError: it is gone, may not be read, or is not the same archive any more.
         """
         if self.form == RECORDS:
             raise UsageError(
@@ -99,7 +99,7 @@ class ArchiveRef(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def now_at(name: str, places: Mapping[str, str]) -> str:
-    """Where a file lies now that was called so: the longest of ``places`` that the name begins with is replaced."""
+    """The present place of a file of this name: the longest of ``places`` that the name begins with is replaced."""
     for old in sorted(places, key=len, reverse=True):
         if name.startswith(old):
             return places[old] + name.removeprefix(old)

@@ -1,4 +1,4 @@
-"""Which field, or column, of a row says what, and the page that a row is."""
+"""The meaning of a row's fields, or columns, and the page that a row is."""
 
 from __future__ import annotations
 
@@ -51,22 +51,22 @@ GUESSES: Final[Mapping[str, tuple[str, ...]]] = {
     "encoding": ("encoding", "charset"),
     "spider": ("spider", "spider_name"),
 }
-"""What a field may be called, in any case and with ``-`` for ``_``; the first that is there counts."""
+"""Possible names of a field, in any case and with ``-`` for ``_``; the first that is there counts."""
 EITHER: Final = ("content", "page", "document", "data", "response")
-"""Fields that hold HTML in one file and a text in the next; their values say which."""
+"""Fields that hold HTML in one file and a text in the next; their values show which."""
 _PARENTS: Final = ("meta", "metadata", "warc_headers", "headers", "page", "document", "attributes", "_source")
-"""Objects within a row whose fields speak of the row itself."""
+"""Objects within a row whose fields describe the row itself."""
 _MARKUP: Final = re.compile(r"<(?:!doctype|html|head|body|div|p|a|span|table|title|meta)\b[^>]*>", re.IGNORECASE)
 
 _ID_BITS: Final = 256
-"""Of a number that is an id; Python refuses to write down numbers of thousands of digits."""
+"""Bits of a number that is an id; Python refuses to print numbers of thousands of digits."""
 
 Row = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """What the user says of the fields; None where it is to be guessed. A dot leads into an object within the row.
+    """The user's choice of fields; None for a field that is to be guessed. A dot leads into an object within the row.
 
     ``file_encoding`` is that of files of rows.
     """
@@ -79,17 +79,18 @@ class Fields:
 
     @classmethod
     def of(cls, by_role: Mapping[str, str]) -> Fields:
-        """As an archive has chosen them before; what no user names is guessed again."""
+        """An archive's earlier choice; fields that the user does not name are guessed again."""
         return cls(**{role: column for role, column in by_role.items() if role in cls.__slots__})
 
 
 class Chosen:
     """The fields of one file: chosen once, from its columns and its first rows, and the same for all its rows.
 
-    Values may be bytes. Those of a body are handed on; of others that are no UTF-8, ``encoding`` is tried first.
+    Values may be bytes. Those of a body are handed on; for other values that are not UTF-8, ``encoding`` is tried
+    first.
 
     Raises:
-        UsageError: a column that was named is not there, or there is none with a body or a text.
+        UsageError: a column that the user named is not there, or there is none with a body or a text.
     """
 
     def __init__(
@@ -158,14 +159,14 @@ class Chosen:
         return ArchivedPage(place, id_ or url, page)
 
     def _characters(self, value: bytes) -> str | None:
-        """None for what is text in no encoding."""
+        """None for bytes that are text in no encoding."""
         with suppress(UndecodableError):
             return decode(value, [self._encoding]).text
         return None
 
 
 def columns_of(rows: Sequence[Row]) -> list[str]:
-    """Every name by which something in these rows can be reached, in the order in which they come, outer ones first."""
+    """Every name by which a value in these rows can be reached, in the order in which they come, outer ones first."""
     outer = dict.fromkeys(name for row in rows for name in row)
     inner = dict.fromkeys(name for row in rows for name in _within(row, ""))
     return list(outer | inner)
@@ -173,7 +174,7 @@ def columns_of(rows: Sequence[Row]) -> list[str]:
 
 def milliseconds(said: object) -> int | None:
     """A time as milliseconds since 1970 UTC: ISO 8601, or seconds, milliseconds, microseconds or nanoseconds since
-    then, told apart by their size. None for what is no time. A time without a zone is taken for UTC.
+    then, told apart by their size. None for a value that is no time. A time without a zone counts as UTC.
     """
     if isinstance(said, str):
         text = said.strip()
@@ -201,7 +202,7 @@ def _within(row: Row, before: str) -> Iterator[str]:
 
 
 def _guess(names: Sequence[str], columns: Sequence[str]) -> str | None:
-    """The column with the first of these names; one within an object only where none is outside."""
+    """The column with the first of these names; one within an object only if there is none outside."""
     for is_within in (False, True):
         for name in names:
             for column in columns:
@@ -247,8 +248,8 @@ def _reach(row: object, way: tuple[str, ...]) -> object:
 
 
 def _word(said: object) -> str | None:
-    """As a word that can be written down: halves of surrogate pairs, which JSON may hold, are replaced. None for
-    nothing, and for what is neither characters nor a whole number."""
+    """As a word that can be printed: halves of surrogate pairs, which JSON may hold, are replaced. None for nothing,
+    and for a value that is neither characters nor a whole number."""
     if said is None:
         return None
     if isinstance(said, bytes):
@@ -261,7 +262,7 @@ def _word(said: object) -> str | None:
 
 
 def _stand_in(id_: str | None, place: RecordPlace) -> str:
-    """A URL for a page that has none: pages have the same one only if they have the same id, or place."""
+    """A URL for a page that has none: two pages have the same one only if they have the same id, or place."""
     if id_ is not None:
         return id_ if re.match(r"[a-z][a-z0-9+.-]*://[^/]", id_) else url_of_id(id_)
     return f"{file_url(place.file)}?record={place.offset}"

@@ -1,4 +1,4 @@
-"""Reads files that are a page each: HTML, or text."""
+"""Reads files that are one page each: HTML, or text."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
 from worker.scan.inputs.unpacking import Compression, pieces
 
 NO_FILES: Final = "none"
-"""The form of a folder in which nothing is read as a page, and something is passed over."""
+"""The form of a folder in which nothing is read as a page, but some files are skipped."""
 _BEGINNING: Final = 4096
 _MOST_MHTML: Final = 64 * 1024 * 1024
-"""Bytes of a page with its pictures, which are held to find the page among them."""
+"""Bytes of a page with its pictures, which are held in memory to find the page among them."""
 
 
 @dataclass(frozen=True, slots=True)
 class FilePage:
-    """A file and what it is: ``html``, ``mhtml``, ``text``, ``empty``; or ``unknown`` or ``damaged``, with ``why``."""
+    """A file and its kind: ``html``, ``mhtml``, ``text``, ``empty``; or ``unknown`` or ``damaged``, with ``why``."""
 
     file: StoredFile
     kind: Kind
@@ -35,11 +35,10 @@ class FilePage:
 
 
 class PageFiles:
-    """Files that are a page each: a single one that was named, or those of a folder.
+    """Files that are one page each: a single file that was named, or those of a folder.
 
     Their URL is ``file:///`` and the path from the folder's parent on, so that it stays the same wherever the folder
-    lies; that of a file that was named itself has the name as it was given. Within a folder, the id is the path from
-    there on.
+    lies; for a single file it has the name as the user gave it. Within a folder, the id is the path from there on.
     """
 
     def __init__(
@@ -62,7 +61,7 @@ class PageFiles:
         self._most_bytes: Final = most_bytes
         self.is_folder: Final = is_folder
         self._beside: Final = dict(passed_over or {})
-        """What else is in the folder."""
+        """The other content of the folder."""
         self._passed_over: Counter[str] = Counter(self._beside)
 
     @property
@@ -80,7 +79,7 @@ class PageFiles:
                 yield record
 
     def stored(self, name: str) -> StoredFile:
-        """The file of this name; whether it is there shows when it is opened."""
+        """The file of this name; whether it exists shows when it is opened."""
         return self._by_name.get(name) or StoredFile(unprinted(name), self.below, None)
 
     def _pages(self) -> Iterator[tuple[FilePage, ArchivedPage | BrokenRecord | None]]:
@@ -128,7 +127,8 @@ class PageFiles:
 
 
 def _content_type(kind: Kind, body: bytes | bytearray) -> str:
-    """What a file is, as a server would say it: a feed and what begins as XML does is read by other rules than HTML."""
+    """The type of a file, as a server would say it: feeds and files that begin as XML are read by other rules than
+    HTML."""
     if kind == "text":
         return "text/plain"
     beginning = body[:_BEGINNING].decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Finds the archives that inputs name, and what each is."""
+"""Finds the archives that inputs name, and their kinds."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ _WHAT: Final = (
 def find_archives(
     inputs: Sequence[str], fields: Fields, *, most_bytes: int, without: Path | None = None, follow_links: bool = False
 ) -> list[Archive]:
-    """What these files, folders, globs and URLs hold, in their order; of a folder and a glob in that of the paths.
+    """The archives in these files, folders, globs and URLs, in their order; in a folder and a glob by their paths.
 
-    A folder is one archive of the files that are a page each, before those that hold many. What a file is its content
-    says. A file of another kind is refused where it was named, and a broken record where it was found; one that is
-    damaged so that nothing of it can be read is always one. Of a record, at most ``most_bytes`` are held. What lies in
-    the folder ``without`` is not found, only what is named there: a scan does not read what it writes. Hidden files,
-    what is no file, and links unless ``follow_links``, are passed over where they were not named themselves.
+    A folder is one archive of the files that are one page each, before those that hold many. The content of a file
+    shows its kind. A file of another kind is refused if it was named, and a broken record if it was found; a file so
+    damaged that nothing of it can be read is always a broken record. Of a record, at most ``most_bytes`` are held. The
+    folder ``without`` is skipped, except inputs in it that are named: a scan does not read its own output. Hidden
+    files, things that are no files, and links unless ``follow_links``, are skipped unless they were named themselves.
 
     Raises:
-        UsageError: an input is not there, cannot be read or is of no form that is known; or a column is not there.
+        UsageError: an input is not there, cannot be read or has no known form; or a column is not there.
     """
     finder = _Finder(fields, most_bytes, without, follow_links)
     return [archive for name in inputs for archive in finder.archives(name)]
@@ -57,7 +57,7 @@ def find_archives(
 
 @dataclass(frozen=True)
 class _Finder:
-    """As ``find_archives`` was asked."""
+    """The arguments of ``find_archives``."""
 
     fields: Fields
     most_bytes: int
@@ -65,7 +65,7 @@ class _Finder:
     follow_links: bool
 
     def archives(self, name: str) -> list[Archive]:
-        """Of one input."""
+        """The archives of one input."""
         if not is_pattern(name):
             return self._named(name, is_strict=True)
         names, passed_over = matching(name, self.without, follow_links=self.follow_links)
@@ -107,13 +107,13 @@ class _Finder:
 
 
 def _but(passed_over: Mapping[str, int]) -> str:
-    """What there is all the same."""
+    """What there is nevertheless."""
     what = ", ".join(f"{count} of {why}" for why, count in sorted(passed_over.items()))
     return f" that is read ({what}; --follow-links reads links)" if what else ""
 
 
 def _found(file: StoredFile, fields: Fields, most_bytes: int) -> list[Archive | FilePage]:
-    """What a file is; of a WACZ, the WARCs in it, and of each that is none, why."""
+    """The archives in a file; for a WACZ, the WARCs in it, and for each member that is none, the reason."""
     found = opened_as(file, fields, most_bytes)
     if not isinstance(found, FilePage) or found.kind != "zip":
         return [found]
@@ -128,7 +128,7 @@ def _found(file: StoredFile, fields: Fields, most_bytes: int) -> list[Archive | 
 
 
 def warc_within(member: WaczMember, most_bytes: int) -> Archive | FilePage:
-    """The archive that a member of a WACZ is, or why it is none."""
+    """The archive in a member of a WACZ, or why it is none."""
     found = opened_as(member, Fields(), most_bytes)
     if isinstance(found, FilePage) and found.kind in ("empty", "damaged"):
         return found
@@ -142,7 +142,7 @@ def warc_within(member: WaczMember, most_bytes: int) -> Archive | FilePage:
 
 
 def opened_as(file: StoredFile, fields: Fields, most_bytes: int) -> Archive | FilePage:
-    """The archive that a file is, or the one page, or why it is neither."""
+    """The archive in a file, or the one page, or why it is neither."""
     compression = None
     try:
         kind, compression = kind_of(file, (fields.url, fields.body, fields.text, fields.id), fields.file_encoding)

@@ -1,4 +1,4 @@
-"""Header lines as they stand in WARC records, in HTTP responses and in mail: read however they are written."""
+"""Header lines of WARC records, of HTTP responses and of mail: read however they are written."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class Headers(NamedTuple):
 
 
 class Headed(NamedTuple):
-    """``end`` is where what follows the header begins; None where no blank line ends it."""
+    """``end`` is where the content after the header begins; None if no blank line ends the header."""
 
     headers: Headers
     end: int | None
 
 
 def headers_at(content: bytes, begin: int) -> Headed:
-    """The header whose first line begins there. Lines end with CR LF or LF, one that begins with a blank goes on with
-    that before it. Of lines that are no field, one that is markup ends the header, another one is passed over.
+    """The header whose first line begins there. Lines end with CR LF or LF; a line that begins with a blank continues
+    the line before it. Of lines that are no field, a line of markup ends the header, any other is skipped.
     """
     fields: list[tuple[str, list[str]]] = []
     end: int | None = None

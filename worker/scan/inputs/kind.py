@@ -1,4 +1,4 @@
-"""Tells by its first bytes what a file is. Its name counts only where they say nothing."""
+"""Finds the kind of a file by its first bytes. Its name counts only where they say nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ONE_OBJECT: Final = re.compile(rb"\s*+\{[ \t\r]*+\n")
 _ROWS: Final = ("jsonl", "array", "csv")
 _MARKUP: Final = re.compile(rb"\s*<[a-z!?/]", re.IGNORECASE)
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-"""Bytes that are in no text but those of UTF-16; escape sequences of ISO-2022 are."""
+"""Bytes that occur in no text except UTF-16; escape sequences of ISO-2022 do not count."""
 _BOMS: Final = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _BY_NAME: Final[dict[str, Kind]] = {
     ".warc": "warc",
@@ -52,7 +52,7 @@ _SAID_BY_NAME: Final = {
     ".csv": "CSV",
     ".tsv": "CSV",
 }
-"""What holds many pages, and is called so."""
+"""Names of files that hold many pages."""
 _PAGES: Final[Mapping[Kind, str]] = {"html": "HTML", "mhtml": "MHTML", "text": "text"}
 _PACKED_BY_NAME: Final = {".gz": GZIP, ".zst": ZSTD, ".xz": XZ, ".bz2": BZIP2}
 
@@ -60,7 +60,7 @@ _PACKED_BY_NAME: Final = {".gz": GZIP, ".zst": ZSTD, ".xz": XZ, ".bz2": BZIP2}
 def kind_of(
     file: StoredFile, names: Collection[str | None] = (), encoding: str | None = None
 ) -> tuple[Kind, Compression | None]:
-    """What a file is, and how it is packed. ``names`` are columns that the user expects, besides those that are known,
+    """The kind of a file, and its packing. ``names`` are columns that the user expects, in addition to the known ones,
     ``encoding`` is that of files of rows.
 
     Raises:
@@ -85,18 +85,18 @@ def kind_of(
         return "damaged", compression
     kind = _kind_in(encoding_of(content, encoding), content, names)
     if kind in ("unknown", "empty") and stem in _BY_NAME:
-        # Its first bytes are damaged: what is behind them may be whole.
+        # Its first bytes are damaged: the rest may be whole.
         return _BY_NAME[stem], compression or packed_by_name
     if kind == "text" and stem in (".csv", ".tsv"):
-        return "csv", compression  # whose columns have unknown names: the user is told them
+        return "csv", compression  # its columns have unknown names: the error message names them
     return kind, compression
 
 
 def contradiction(name: str, kind: Kind) -> str:
-    """Why a file is not taken for one page whose name says that it holds many; empty where it is.
+    """Why a file does not count as one page although its name says that it holds many; empty where it does.
 
     Such a file is an error page that was saved in the place of an archive, or an archive with a damaged beginning: one
-    page out of it would hide that all others are missing.
+    page from it would hide that all others are missing.
     """
     said = _SAID_BY_NAME.get(_parts(name)[0])
     if said is None or kind not in _PAGES:
@@ -108,7 +108,7 @@ def contradiction(name: str, kind: Kind) -> str:
 
 
 def kind_of_content(content: bytes, names: Collection[str | None] = ()) -> Kind:
-    """What a file is that begins with these bytes, unpacked."""
+    """The kind of a file that begins with these bytes, unpacked."""
     if not content.strip():
         return "empty"
     begin = len(content) - len(content.removeprefix(_BOMS[0]).lstrip())
@@ -129,7 +129,7 @@ def kind_of_content(content: bytes, names: Collection[str | None] = ()) -> Kind:
     if is_mhtml(text):
         return "mhtml"
     for form in (WARC, ARC):
-        if form.start.search(content):  # behind a damaged beginning
+        if form.start.search(content):  # after a damaged beginning
             return form.name
     if not is_text:  # zero bytes within cells are no reason to refuse a table
         first = text.split(b"\n")[0]
@@ -140,7 +140,7 @@ def kind_of_content(content: bytes, names: Collection[str | None] = ()) -> Kind:
 
 
 def _kind_in(encoding: str | None, content: bytes, names: Collection[str | None]) -> Kind:
-    """What a file is, of which rows are in this encoding; a page in it stays as it is."""
+    """The kind of a file whose rows are in this encoding; a page in it stays as it is."""
     if encoding is not None and (kind := kind_of_content(as_utf_8(content, encoding), names)) in _ROWS:
         return kind
     return kind_of_content(content, names)
@@ -162,7 +162,7 @@ def _unpacked(file: StoredFile, compression: Compression) -> tuple[bytes, bool]:
 
 
 def _parts(name: str) -> tuple[str, Compression | None]:
-    """The suffix that says the form, and what the one behind it says of packing."""
+    """The suffix of the form, and the packing by the suffix after it."""
     words = name.lower().rpartition("/")[2].split(".")
     packed = _PACKED_BY_NAME.get("." + words[-1])
     if packed is not None:

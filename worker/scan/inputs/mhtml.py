@@ -1,7 +1,7 @@
 """Reads MHTML (RFC 2557), a page with its pictures as browsers save it: a mail of several parts, one of them the page.
 
-Other mail with an HTML part is read the same way. Parts are split here, without recursion; heads and encodings of
-parts mean what Python's ``email`` takes them for.
+Other mail with an HTML part is read the same way. Parts are split here, without recursion; heads and encodings of parts
+have the meaning that Python's ``email`` gives them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MOST_TYPE: Final = 4096
 
 
 class SavedPage(NamedTuple):
-    """``url`` is None where the file does not name one of the web; ``fetched`` is in milliseconds since 1970 UTC."""
+    """``url`` is None if the file does not name one of the web; ``fetched`` is in milliseconds since 1970 UTC."""
 
     url: str | None
     body: bytes
@@ -45,7 +45,7 @@ class _Part(NamedTuple):
 
 
 def is_mhtml(beginning: bytes) -> bool:
-    """Whether a file that begins so is a mail with parts, or one that is HTML."""
+    """Whether a file with this beginning is a mail with parts, or a mail that is HTML."""
     if not _FIELD.match(beginning) or not _VERSION.search(beginning):
         return False
     top = _part(beginning.lstrip())
@@ -55,8 +55,8 @@ def is_mhtml(beginning: bytes) -> bool:
 
 
 def saved_page(content: bytes) -> SavedPage | None:
-    """The page that such a file is: the part that it says it starts with, or that lies where the whole does, or the
-    first one of HTML, or else of text. None where there is none.
+    """The page in such a file: the part that it says it starts with, or the part at the address of the whole, or the
+    first one of HTML, or else of text. None if there is none.
     """
     top = _part(content.lstrip())
     parts = list(islice(_parts(top), _MOST_PARTS))

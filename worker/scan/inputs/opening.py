@@ -1,4 +1,4 @@
-"""Opens what an input names: a file here, or a URL that fsspec knows."""
+"""Opens the files that an input names: a file here, or a URL that fsspec knows."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def is_pattern(name: str) -> bool:
 
 
 def printable(name: str) -> str:
-    """A name that can be written down: bytes in it that are no UTF-8 are shown as such."""
+    """A name that can be printed: bytes in it that are not UTF-8 are shown as such."""
     return os.fsencode(name).decode(errors="backslashreplace")
 
 
 def unprinted(name: str) -> str:
-    """The path of a file here that is called so when it is printed; a name that no file here has stays as it is."""
+    """The path of a file here from its printed name; a name that no file here has stays as it is."""
     if is_url(name) or "\\x" not in name or Path(name).exists():
         return name
     found = os.fsdecode(_PRINTED.sub(lambda byte: bytes([int(byte[1], 16)]), name.encode()))
@@ -42,7 +42,7 @@ class StoredFile:
     """A file that can be opened again and again.
 
     ``where`` is its path, or its URL, ``below`` where a copy of it belongs in a folder of copies. ``size`` is in bytes,
-    None where that is not known.
+    None if it is not known.
     """
 
     where: str
@@ -51,20 +51,20 @@ class StoredFile:
 
     @property
     def name(self) -> str:
-        """By which it was found, as it can be printed; a URL without user names and passwords."""
+        """The name by which it was found, as it can be printed; a URL without user names and passwords."""
         return printable(shown(self.where) if is_url(self.where) else self.where)
 
     def open(self) -> Reading:
-        """From its first byte on.
+        """The file from its first byte on.
 
         Raises:
-            UsageError: it is not there any more, or may not be read.
+            UsageError: it is gone, or may not be read.
         """
         return Reading(self.name, _opened(self.where))
 
 
 class Reading:
-    """A file that is read from its first byte on. ``position`` says how many bytes were."""
+    """A file that is read from its first byte on. ``position`` is the number of bytes read."""
 
     def __init__(self, name: str, stream: BinaryIO) -> None:
         self.position = 0
@@ -76,24 +76,24 @@ class Reading:
 
         Raises:
             Unavailable: the disk, or the network, fails.
-            DamagedFile: it lies in another file, which does not hold it as it says.
+            DamagedFile: it lies in another file, whose content does not match its own description.
         """
         try:
             content = self.stream.read(size)
         except (Unavailable, UsageError):
             raise
-        except Exception as error:  # what a file system of fsspec raises is its own affair
+        except Exception as error:  # each file system of fsspec has its own exceptions
             raise failing(self._name, error) from error
         self.position += len(content)
         return content
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self.stream.close()
 
 
 def failing(name: str, error: Exception) -> Unavailable:
-    """What to raise when a file that was opened cannot be read on."""
+    """The error for a file that was opened and cannot be read on."""
     return Unavailable(
         f"{name} cannot be read on ({type(error).__name__}: {error}): see that the disk or the network is well, then "
         "run the same command again"
@@ -142,8 +142,8 @@ def is_folder(name: str) -> bool:
 
 
 class FoundFiles(NamedTuple):
-    """``passed_over`` counts what stands in a folder and is not read: ``hidden`` files and folders, each ``link``, each
-    ``broken-link``, and what is ``special``: pipes, sockets, devices."""
+    """``passed_over`` counts the skipped content of a folder: ``hidden`` files and folders, each ``link``, each
+    ``broken-link``, and everything ``special``: pipes, sockets, devices."""
 
     files: list[StoredFile]
     passed_over: Counter[str]
@@ -152,8 +152,8 @@ class FoundFiles(NamedTuple):
 def files_within(folder: str, without: Path | None = None, *, follow_links: bool = False) -> FoundFiles:
     """All files of a folder and the folders in it, in the order of their paths; a folder ``without`` is left out.
 
-    Links are passed over, since they may lead anywhere; with ``follow_links`` only those to a folder that was read
-    already.
+    Links are skipped, since they may lead anywhere; with ``follow_links`` only links to a folder that was read already
+    are skipped.
 
     Raises:
         UsageError: it cannot be read.
@@ -175,7 +175,7 @@ def _here(folder: str, without: Path | None, follow_links: bool) -> FoundFiles:
     waiting, links = [top], list[Path]()
     read = {top.resolve()}
     while waiting or links:
-        # What links lead to comes last, in order: of two ways to a folder, the one without a link counts.
+        # Targets of links come last, in order: of two ways to a folder, the one without a link counts.
         if not waiting and links[0].resolve() in read:
             found.passed_over["link"] += 1
             del links[0]
@@ -195,7 +195,7 @@ def _here(folder: str, without: Path | None, follow_links: bool) -> FoundFiles:
 
 
 def _why_passed_over(path: Path, follow_links: bool) -> str:
-    """The word for it; empty for a file or folder that is read."""
+    """The word for the reason; empty for a file or folder that is read."""
     if path.name.startswith("."):
         return "hidden"
     if path.is_symlink() and not path.exists():
@@ -222,8 +222,8 @@ def _elsewhere(folder: str) -> FoundFiles:
 def matching(
     pattern: str, without: Path | None = None, *, follow_links: bool = False
 ) -> tuple[list[str], Counter[str]]:
-    """Names of files and folders that a glob stands for, sorted, and what is passed over as in ``files_within``; ``**``
-    stands for any number of folders. A folder ``without`` and what is in it are left out.
+    """Names of files and folders that a glob stands for, sorted, and the skipped content as in ``files_within``; ``**``
+    stands for any number of folders. A folder ``without`` and its content are left out.
 
     Raises:
         UsageError: a file system cannot be asked.
@@ -248,7 +248,7 @@ def matching(
                 names.append(name)
         return names, Counter(passed_over.values())
     if pattern.startswith(("http://", "https://")):
-        return [pattern], Counter()  # what looks like a pattern is a query there
+        return [pattern], Counter()  # there, something that looks like a pattern is a query
     try:
         system, path = file_system(pattern)
         return sorted(system.unstrip_protocol(one) for one in system.glob(path)), Counter()
@@ -284,13 +284,13 @@ def _not_there(name: str, error: Exception) -> UsageError:
 
 
 class NotInstalled(UsageError):
-    """A package is missing that the scan could do without, were it not for this input."""
+    """A package is missing that the scan needs only for this input."""
 
 
 class DamagedFile(UsageError):
-    """Nothing can be read out of a file that is of a form that is known."""
+    """A file has a known form, but nothing can be read from it."""
 
 
 def needs(package: str, what: str) -> NotInstalled:
-    """What to raise where a package of the extra ``scan`` is missing."""
+    """The error for a missing package of the extra ``scan``."""
     return NotInstalled(f"{what} needs {package}, which is not installed: pip install '{DISTRIBUTION}[scan]'")

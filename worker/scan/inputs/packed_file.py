@@ -1,4 +1,4 @@
-"""What the readers of files have in common: the file, how it is packed, and how much of it was read."""
+"""The common part of the readers of files: the file, its packing, and how much of it was read."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _BEGINNING: Final = 64 * 1024
 
 
 class SupportsWrite(Protocol):
-    """Where bytes can be written to."""
+    """An object that bytes can be written to."""
 
     def write(self, content: bytes, /) -> Any:
-        """All of them."""
+        """Write all of them."""
 
 
 class PackedFile:
-    """A file that is an archive, packed or not. The classes made from it say what its content means."""
+    """A file that is an archive, packed or not. Its subclasses say what its content means."""
 
     kind: str
 
@@ -37,13 +37,13 @@ class PackedFile:
         self.most_bytes = most_bytes
         self._named = named
         self.encoding: str | None = None
-        """From which it is transcoded when it is read, and back when it is written; None where its bytes are taken as
-        they are. Of files of rows, ``transcode`` says it."""
+        """The encoding from which it is transcoded when it is read, and back when it is written; None if its bytes are
+        read as they are. For files of rows, ``transcode`` sets it."""
         self._passed_over: Counter[str] = Counter()
         self._reading: Reading | None = None
 
     def transcode(self) -> None:
-        """From now on, read the file in the encoding that it is in, or that the user named."""
+        """From now on, read the file in its encoding, or in the encoding that the user named."""
         self.encoding = encoding_of(self.beginning(), self._named)
 
     @property
@@ -64,7 +64,7 @@ class PackedFile:
 
     @property
     def stated(self) -> Mapping[str, str]:
-        """What the user said of the file besides the names of fields, as ``Fields`` calls it."""
+        """The user's statements about the file in addition to the names of fields, as ``Fields`` calls them."""
         return {} if self._named is None else {"file_encoding": self._named}
 
     @property
@@ -80,7 +80,7 @@ class PackedFile:
         return self._reading.position if self._reading else 0
 
     def pieces(self) -> Iterator[UnpackedPiece]:
-        """What the file holds, unpacked and in UTF-8, from the first byte on."""
+        """The content of the file, unpacked and in UTF-8, from the first byte on."""
         self._passed_over = Counter()
         reading = self._reading = self.file.open()
         try:
@@ -90,7 +90,7 @@ class PackedFile:
             reading.close()
 
     def beginning(self) -> bytes:
-        """The first bytes that can be unpacked, at least so many that lines and columns show in them."""
+        """The first bytes that can be unpacked, at least as many as show lines and columns."""
         found = b""
         for piece in self.pieces():
             found += piece.content
@@ -100,7 +100,7 @@ class PackedFile:
 
     @contextmanager
     def packed_target(self, target: Path) -> Generator[SupportsWrite]:
-        """What is written here is packed, and transcoded, as the file is."""
+        """A target that packs and transcodes its content in the same way as the file."""
         with ExitStack() as stack:
             out: IO[bytes] = stack.enter_context(target.open("wb"))
             if self.compression is not None:
@@ -109,10 +109,10 @@ class PackedFile:
 
 
 class RowsOfBytes(PackedFile, ABC):
-    """One in which each page is a stretch of bytes, its row: the class made from it says where rows are."""
+    """A file in which each page is a stretch of bytes, its row: its subclasses say where rows are."""
 
     def write_parts(self, kept: Path, removed: Path | None, fates: Fates) -> list[BrokenRecord]:
-        """As ``ManyPages`` has it."""
+        """As ``ManyPages.write_parts``."""
         with ExitStack() as stack:
             write = [stack.enter_context(self.rows_target(path)) for path in (kept, removed) if path is not None]
             for row, page in self.rows_of_pages():
@@ -127,7 +127,7 @@ class RowsOfBytes(PackedFile, ABC):
 
     @abstractmethod
     def rows_target(self, target: Path) -> AbstractContextManager[Callable[[bytes], None]]:
-        """What writes rows into a file, with all that goes before and behind them."""
+        """A target that writes rows into a file, with everything that goes before and after them."""
 
     @abstractmethod
     def marked(self, row: bytes, fate: Fate) -> bytes:

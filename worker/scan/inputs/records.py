@@ -1,4 +1,4 @@
-"""What a reader finds in an archive, one after the other."""
+"""The records that a reader finds in an archive, one after the other."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from worker.local.page import FetchedPage
 class RecordPlace(NamedTuple):
     """Where a record begins.
 
-    ``file`` is the name by which the file was found. ``offset`` counts bytes of the file as it is stored in a WARC or
-    an ARC of which each record is compressed by itself or none is, bytes of the unpacked file in one that is compressed
-    as a whole, in JSON and CSV (of its text in UTF-8, if it is in an encoding that was named, or in UTF-16), rows in
-    Parquet; it is 0 for a page that is a file of its own.
+    ``file`` is the name by which the file was found. ``offset`` counts bytes of the stored file in a WARC or an ARC in
+    which each record is compressed separately or none is; bytes of the unpacked file in a WARC or an ARC that is
+    compressed as a whole, in JSON and CSV (of its text in UTF-8, if it is in an encoding that was named, or in UTF-16);
+    rows in Parquet. It is 0 for a page that is a file of its own.
     """
 
     file: str
@@ -27,10 +27,10 @@ class RecordPlace(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ArchivedPage:
-    """A page as an archive holds it.
+    """A page in the form in which an archive holds it.
 
-    ``id`` is what its owner calls it: the field that was named or guessed, ``WARC-Record-ID``, the path within the
-    folder; the URL where there is nothing else. A URL that it is has no user name and password any more.
+    ``id`` is its owner's name for it: the field that was named or guessed, ``WARC-Record-ID``, the path within the
+    folder; the URL if there is nothing else. If the id is a URL, it no longer has a user name and password.
     """
 
     place: RecordPlace
@@ -44,7 +44,7 @@ class ArchivedPage:
 
 @dataclass(frozen=True, slots=True)
 class BrokenRecord:
-    """A record that no page can be read from, or a stretch of a file in which none can be found.
+    """A record that no page can be read from, or a stretch of a file in which no record can be found.
 
     ``id`` is that of a page, where it could be read. ``reason`` is one word for counting, ``detail`` is for people:
 
@@ -74,7 +74,7 @@ class Archive(Protocol):
 
     @property
     def name(self) -> str:
-        """As it was found: a path, or a URL."""
+        """The name by which it was found: a path, or a URL."""
 
     @property
     def form(self) -> str:
@@ -87,28 +87,28 @@ class Archive(Protocol):
 
     @property
     def fields(self) -> Mapping[str, str]:
-        """Which column or field was named, or guessed, for what: ``url`` and so on; empty where the form says it."""
+        """Which column or field was named, or guessed, for ``url`` and so on; empty if the form defines them."""
 
     @property
     def passed_over(self) -> Mapping[str, int]:
-        """How many whole records the iteration that was begun last found that hold no page, by a word that says why."""
+        """How many whole records without a page the last iteration has found, by a word for the reason."""
 
     @property
     def bytes_in_all(self) -> int | None:
-        """How large it is as it is stored; None where that is not known."""
+        """The stored size; None if it is not known."""
 
     @property
     def bytes_read(self) -> int:
-        """How much of it the iteration that was begun last has read, for the progress."""
+        """How much of it the last iteration has read, for the progress."""
 
     def records(self) -> Iterator[ArchivedPage | BrokenRecord]:
-        """All records that are pages or should be, from the first on; each call begins anew and finds the same.
+        """All records that are pages or should be, from the first on; each call begins anew and finds the same records.
 
-        Nothing is raised about what stands in the file: what cannot be read is a ``BrokenRecord``, and reading goes on
-        behind it wherever a next record can be found.
+        The content of the file raises no error: a part that cannot be read is a ``BrokenRecord``, and reading goes on
+        after it wherever a next record can be found.
 
         Raises:
-            UsageError: the file cannot be opened any more.
+            UsageError: the file can no longer be opened.
             Unavailable: the disk, or the network, fails while it is read.
         """
 
@@ -119,16 +119,16 @@ class ManyPages(Archive, Protocol):
     def write_parts(self, kept: Path, removed: Path | None, fates: Fates) -> list[BrokenRecord]:
         """Write files of the same form and compression: one of the pages that stay, and one of those that do not.
 
-        ``fates`` are those of all pages of ``records()``, in order. Returned is what was to be written and cannot be
-        read a second time.
+        ``fates`` are those of all pages of ``records()``, in order. Returns the pages that were to be written and
+        cannot be read a second time.
 
         Raises:
-            UsageError: the fates are not those of these pages, or the form has no room for a mark that is asked for.
+            UsageError: the fates belong to other pages, or the form has no room for a mark that is asked for.
         """
 
 
 class Original(NamedTuple):
-    """The page that stays for another one: ``fetched`` in milliseconds since 1970 UTC, None where that is not known."""
+    """The page that stays for another one: ``fetched`` in milliseconds since 1970 UTC, None if it is not known."""
 
     url: str
     id: str | None = None
@@ -136,8 +136,8 @@ class Original(NamedTuple):
 
 
 class Fate(NamedTuple):
-    """What is written of a page: all of it where it ``stays``. It is marked with a ``verdict`` that is not None. Of one
-    that does not stay but is ``revisited`` a WARC says what stays for it, its ``original``."""
+    """How a page is written: all of it if it ``stays``. It is marked with a ``verdict`` that is not None. For a page
+    that does not stay but is ``revisited`` a WARC names the page that stays for it, its ``original``."""
 
     stays: bool
     verdict: str | None = None
@@ -167,10 +167,10 @@ class Fates:
         return self._pages
 
     def of(self, page: ArchivedPage) -> Fate:
-        """That of the next page.
+        """The fate of the next page.
 
         Raises:
-            UsageError: it is that of another one, or there are no more.
+            UsageError: it belongs to another page, or there are no more.
         """
         place, fate = next(self._pages, (None, None))
         if place != page.place or fate is None:
@@ -178,7 +178,7 @@ class Fates:
         return fate
 
     def end(self) -> None:
-        """Raises ``UsageError`` where there are fates of more pages."""
+        """Raises ``UsageError`` if there are fates of more pages."""
         if next(self._pages, None) is not None:
             raise self._others()
 

@@ -1,4 +1,4 @@
-"""Files of rows in another encoding than UTF-8: they are read, and written, as if they were in it."""
+"""Files of rows in other encodings than UTF-8: they are read, and written, as if they were in UTF-8."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _WIDE: Final = {"utf-16": "utf-16-le", "utf-32": "utf-32-le"}
 
 
 def named_encoding(label: str) -> str:
-    """Python's codec for what the user calls an encoding.
+    """Python's codec for the user's name of an encoding.
 
     Raises:
-        UsageError: there is none of this name.
+        UsageError: there is no encoding of this name.
     """
     name = codec_of(label)
     if name is None:
         with suppress(LookupError, ValueError):
-            b"a".decode(label, "replace")  # what makes bytes of bytes is refused
+            b"a".decode(label, "replace")  # codecs that turn bytes into bytes are refused
             codecs.getincrementaldecoder(label)(_errors(label)).decode(b"a")
             name = codecs.lookup(label).name
     if name is None:
@@ -39,10 +39,10 @@ def named_encoding(label: str) -> str:
 
 
 def encoding_of(beginning: bytes, named: str | None) -> str | None:
-    """What a file that begins so is to be transcoded from; None where its bytes are read as they are.
+    """The encoding that a file with this beginning must be transcoded from; None if its bytes are read as they are.
 
-    A byte order mark counts first, then what the user named, then the zero bytes that the first two characters, which
-    are ASCII in every table and all JSON, have in UTF-16 and UTF-32.
+    A byte order mark counts first, then the user's choice, then the zero bytes of the first two characters in UTF-16
+    and UTF-32: these characters are ASCII in every table and all JSON.
     """
     for mark, codec in _MARKS:
         if beginning.startswith(mark):
@@ -62,14 +62,14 @@ def encoding_of(beginning: bytes, named: str | None) -> str | None:
 
 
 def as_utf_8(beginning: bytes, encoding: str) -> bytes:
-    """The first bytes of a file, as ``transcoded`` gives them."""
+    """The first bytes of a file, as ``transcoded`` yields them."""
     decoder = codecs.getincrementaldecoder(encoding)(_errors(encoding))
     return _utf_8(decoder.decode(beginning), encoding)
 
 
 def transcoded(pieces: Iterable[UnpackedPiece], encoding: str) -> Iterator[UnpackedPiece]:
-    """The pieces of a file in UTF-8. What is no character of the encoding is not UTF-8, either, and comes out of
-    ``Transcoder`` as it was; so do all characters that have one code."""
+    """The pieces of a file in UTF-8. Bytes that are no character of the encoding are not UTF-8, either, and
+    ``Transcoder`` writes them as they were; the same goes for all characters that share one code."""
     decoder = codecs.getincrementaldecoder(encoding)(_errors(encoding))
     ends = 0
     for piece in pieces:
@@ -93,7 +93,7 @@ class Transcoder:
         self._encoding: Final = encoding
 
     def write(self, content: bytes) -> None:
-        """``content`` ends where a character does."""
+        """Write ``content``, which must end where a character does."""
         errors = _errors(self._encoding)
         self._target.write(content.decode("utf-8", errors).encode(self._encoding, errors))
 
@@ -103,12 +103,12 @@ def _utf_8(text: str, encoding: str) -> bytes:
 
 
 def _errors(encoding: str) -> str:
-    """Halves of surrogate pairs are all that UTF-16 and UTF-32 can hold besides characters."""
+    """Apart from characters, UTF-16 and UTF-32 can hold only halves of surrogate pairs."""
     return "dedup-pass" if encoding.startswith(("utf-16", "utf-32")) else "dedup-escape"
 
 
 def _or_replace(handler: str) -> Callable[[UnicodeError], tuple[str | bytes, int]]:
-    """An error handler that takes all that the named one does not."""
+    """An error handler that handles everything that the named one does not."""
     named, replace = codecs.lookup_error(handler), codecs.lookup_error("replace")
 
     def handle(error: UnicodeError) -> tuple[str | bytes, int]:

@@ -1,8 +1,8 @@
-"""Unpacks a file while it is read, piece by piece, and finds the next whole part behind damage.
+"""Unpacks a file while it is read, piece by piece, and finds the next whole part after damage.
 
-A packed file is a row of members, each of which can be unpacked by itself: gzip and bzip2 call them members or streams,
-zstd frames. Most files have one; a WARC has one for each record. Where a member is damaged, what was unpacked of it
-stands, the rest of it is lost, and reading goes on at the next place that looks like the beginning of one.
+A packed file is a row of members, each of which can be unpacked separately: gzip and bzip2 call them members or
+streams, zstd frames. Most files have one; a WARC has one for each record. If a member is damaged, its unpacked part
+counts, the rest of it is lost, and reading goes on at the next place that looks like the beginning of one.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from worker.scan.inputs.opening import DamagedFile, Reading, needs
 CHUNK: Final = 256 * 1024
 """Bytes that are read, or unpacked, at once."""
 _BACK: Final = 64 * 1024
-"""How far behind the place where damage shows the next member is looked for: a damaged one may seem to be longer than
-it is. Further back would let a file made for it cost hours."""
+"""How far back from the place where damage shows the next member is looked for: a damaged one may seem to be longer
+than it is. Searching further back would let a file made for it cost hours."""
 _START: Final = 16
 """Bytes in which every member shows that it is one."""
 _XZ_MEMORY: Final = 256 * 1024 * 1024
-"""What a file may ask for; the strongest setting of xz asks for 65 MiB."""
+"""The memory that a file may ask for; the strongest setting of xz asks for 65 MiB."""
 
 
 class UnpackedPiece(NamedTuple):
-    """What comes next of a file.
+    """The next piece of a file.
 
-    ``begins`` is the offset, in the file as it is stored, of the member that begins with this piece; ``ends`` that of
-    the end of the one that ends with it. With ``damage`` there is no content, and ``begins`` says where what cannot be
-    read begins.
+    ``begins`` is the offset, in the stored file, of the member that begins with this piece; ``ends`` that of the end of
+    the member that ends with it. With ``damage`` there is no content, and ``begins`` is where the unreadable part
+    begins.
     """
 
     content: bytes
@@ -45,7 +45,7 @@ class UnpackedPiece(NamedTuple):
 
 
 class Unpacker(Protocol):
-    """Unpacks one member. Asked for the next bytes with what has been read since it last was ``hungry``."""
+    """Unpacks one member. Ask for the next bytes with the data that was read since it was last ``hungry``."""
 
     @property
     def hungry(self) -> bool: ...
@@ -57,7 +57,7 @@ class Unpacker(Protocol):
 
 
 class Deflated:
-    """``wbits`` say what is around it, as ``zlib`` does."""
+    """``wbits`` is the format around the data, as in ``zlib``."""
 
     def __init__(self, wbits: int) -> None:
         self._inner = zlib.decompressobj(wbits)
@@ -101,8 +101,8 @@ class _Other:
 class Compression:
     """A way to pack files.
 
-    ``start`` is what each member begins with, ``unpacker`` makes what unpacks one, given the file's dictionary if it
-    has one, ``errors`` are what that raises, and ``writer`` packs what is written to it.
+    ``start`` is the beginning of each member, ``unpacker`` makes the unpacker of a member, with the file's dictionary
+    if it has one, ``errors`` are its exceptions, and ``writer`` packs the bytes that are written to it.
     """
 
     name: str
@@ -113,7 +113,7 @@ class Compression:
 
 
 def _zstd() -> ModuleType:
-    """Python's own module, or the one that brings it to older versions.
+    """Python's own module, or the package that brings it to older versions.
 
     Raises:
         UsageError: there is neither.
@@ -174,12 +174,13 @@ COMPRESSIONS: Final = (GZIP, ZSTD, XZ, BZIP2)
 
 
 def compression_of(beginning: bytes) -> Compression | None:
-    """How a file is packed, by its first bytes; None for not at all."""
+    """The packing of a file, by its first bytes; None for none."""
     return next((one for one in COMPRESSIONS if one.start.match(beginning)), None)
 
 
 def dictionary_frame(beginning: bytes) -> int:
-    """How many bytes of a file that begins so hold the dictionary for all that follows; zstd's WARC files have one."""
+    """How many first bytes of a file hold the dictionary for the rest, given its beginning; zstd's WARC files have
+    one."""
     if not beginning.startswith(_DICTIONARY):
         return 0
     size = FRAME_HEAD + int.from_bytes(beginning[4:FRAME_HEAD], "little")
@@ -187,7 +188,7 @@ def dictionary_frame(beginning: bytes) -> int:
 
 
 def pieces(reading: Reading, compression: Compression | None) -> Iterator[UnpackedPiece]:
-    """All that the file holds, unpacked, at most ``CHUNK`` bytes at once. A file that is not packed is one member."""
+    """All content of the file, unpacked, at most ``CHUNK`` bytes at once. A file that is not packed is one member."""
     try:
         yield from _stored(reading) if compression is None else _Members(reading, compression).pieces()
     except DamagedFile as error:
@@ -218,8 +219,8 @@ class _Members:
         return self._reading.position - len(self._ahead)
 
     def pieces(self) -> Iterator[UnpackedPiece]:
-        """The members one after the other, and what is none between them."""
-        is_told = False  # of this damage, and nothing was found behind it yet
+        """The members one after the other, and the parts between them that are none."""
+        is_told = False  # this damage was reported, and nothing was found after it yet
         while self._fill():
             begins = self._at
             if not begins and self._compression is ZSTD and (size := dictionary_frame(self._ahead)):
@@ -234,7 +235,7 @@ class _Members:
                         is_told = is_told and not piece.content
                         yield piece
             elif self._ahead[0] == 0:
-                self._ahead = self._ahead.lstrip(b"\0")  # what tapes and padded streams have between members
+                self._ahead = self._ahead.lstrip(b"\0")  # padding that tapes and padded streams have between members
                 continue
             else:
                 damage = UnpackedPiece(b"", begins, damage=f"here begins what is no {self._compression.name}")
@@ -245,13 +246,13 @@ class _Members:
                 self._search(begins + 1)
 
     def _fill(self) -> bool:
-        """Whether anything follows; then it is enough to see whether a member begins."""
+        """Whether anything follows; then there is enough of it to see whether a member begins."""
         while len(self._ahead) < _START and (more := self._reading.read(CHUNK)):
             self._ahead += more
         return bool(self._ahead)
 
     def _member(self, begins: int) -> Iterator[UnpackedPiece]:
-        """One member; or what can be unpacked of it, the damage, and its last bytes ahead once more."""
+        """One member; or the part of it that can be unpacked, the damage, and its last bytes ahead once more."""
         unpacker = self._compression.unpacker(self._dictionary)
         name = f"{self._compression.name} member that begins here"
         first: int | None = begins
@@ -286,7 +287,7 @@ class _Members:
         if self._compression.start.match(found):
             with suppress(*self._errors):
                 found = _zstd().ZstdDecompressor().decompress(found, _MOST_DICTIONARY)
-        # One that is damaged is as none: then what is packed with it cannot be unpacked, and that is told.
+        # A damaged one counts as none: then data packed with it cannot be unpacked, and that is reported.
         with suppress(*self._errors, ValueError):
             _zstd().ZstdDict(found)
             self._dictionary = found

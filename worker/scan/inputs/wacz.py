@@ -1,4 +1,4 @@
-"""Finds the WARCs in a WACZ, a ZIP of them with their indexes. Each is an archive of its own, read out of the ZIP."""
+"""Finds the WARCs in a WACZ, a ZIP of them with their indexes. Each is an archive of its own, read from the ZIP."""
 
 from __future__ import annotations
 
@@ -15,46 +15,46 @@ ZIP_STARTS: Final = (b"PK\x03\x04", b"PK\x05\x06")
 _FOLDER: Final = "archive/"
 _NAMES: Final = (".warc", ".arc", ".wet", ".wat", ".wacz")
 _MOST_DIRECTORY: Final = 8 * 1024 * 1024
-"""Bytes of the ZIP's list of members, which is held; room for a hundred thousand."""
+"""Bytes of the ZIP's list of members, which is held in memory; room for a hundred thousand."""
 _MOST_NAME: Final = 60
-"""Characters of a name that a copy gets."""
+"""Characters of a copy's name."""
 _MOST_RATIO: Final = 10
-"""A WARC that is packed itself does not become smaller in a ZIP: one that does is made to unpack to anything."""
+"""A packed WARC does not become smaller in a ZIP: one that does is made to unpack to anything."""
 _READ: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 @dataclass(frozen=True, slots=True)
 class WaczMember(StoredFile):
-    """A file in a WACZ. Its size is that which it has when it is taken out."""
+    """A file in a WACZ. Its size is that of the unpacked file."""
 
     container: _Container
     info: zipfile.ZipInfo
 
     def open(self) -> Reading:
-        """From its first byte on.
+        """The file from its first byte on.
 
         Raises:
-            DamagedFile: the ZIP does not hold it as it says.
-            UsageError: the ZIP is not there any more, or may not be read.
+            DamagedFile: its content in the ZIP does not match the ZIP's description.
+            UsageError: the ZIP is gone, or may not be read.
         """
         return Reading(self.name, self.container.member(self.info, self.name))
 
     @property
     def within(self) -> str:
-        """What the WACZ is called."""
+        """The name of the WACZ."""
         return self.container.name
 
     @property
     def is_shrunk(self) -> bool:
-        """Whether the ZIP makes it many times as small."""
+        """Whether the ZIP makes it many times smaller."""
         return self.info.file_size > _MOST_RATIO * max(self.info.compress_size, 1024)
 
 
 def wacz_members(file: StoredFile) -> list[WaczMember]:
-    """What should be WARCs in a ZIP: all in its folder ``archive``, and what is called like one; in the ZIP's order.
+    """The members that should be WARCs: all in the folder ``archive``, and files with such a name; in the ZIP's order.
 
     Raises:
-        DamagedFile: it is no whole ZIP, or one with a list of members that is too large.
+        DamagedFile: it is no whole ZIP, or its list of members is too large.
         UsageError: it cannot be opened.
         Unavailable: it cannot be read.
     """
@@ -83,7 +83,7 @@ def _base_name(name: str) -> str:
 
 
 class _Container:
-    """The ZIP. What ``zipfile`` takes for the file is open only while a member is."""
+    """The ZIP. The file object for ``zipfile`` is open only while a member is."""
 
     def __init__(self, file: StoredFile) -> None:
         self._file: Final = file
@@ -117,7 +117,7 @@ class _Container:
         return cast(BinaryIO, _Unpacked(self, inner, name))
 
     def let_go(self) -> None:
-        """One member is not read any more."""
+        """One member is no longer read."""
         self._open -= 1
         if not self._open:
             self._release()
@@ -147,7 +147,8 @@ class _Container:
             self._stream = None
 
     def failed(self, name: str, error: Exception) -> Exception:
-        """What to raise: a ZIP that is made so raises almost anything, and a disk that fails what it always does."""
+        """The error to raise: a ZIP made for it can raise almost anything, and a failing disk always raises the
+        same."""
         if isinstance(error, DamagedFile | Unavailable):
             return error
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
@@ -156,7 +157,7 @@ class _Container:
 
 
 class _Unpacked:
-    """A member, read once. It cannot be gone back in: that would unpack it from its beginning, again and again."""
+    """A member, read once. Going back in it is impossible: that would unpack it from its beginning, again and again."""
 
     def __init__(self, container: _Container, inner: Any, name: str) -> None:
         self._container: Final = container

@@ -1,4 +1,4 @@
-"""The folder of a state, as a whole: its blocks, and what its pages are called."""
+"""The folder of a state as a whole: its blocks, and the names of its pages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def is_state(path: Path) -> bool:
 
 
 class BaseState:
-    """The folder, held by this process alone until it is closed; made where it is not there.
+    """The folder, held by this process alone until it is closed; made if it does not exist.
 
     Raises:
         UsageError: the folder cannot be made or read.
@@ -40,22 +40,22 @@ class BaseState:
             ) from error
 
     def close(self) -> None:
-        """Leave it to others."""
+        """Release the folder."""
         self._lock.close()
 
     @property
     def digest(self) -> str:
-        """Of its blocks, in hex; empty where there are none."""
+        """The digest of its blocks, in hex; empty if there are none."""
         return _digest(self.folder)
 
     def replace_by(self, folder: Path, was: str) -> None:
-        """Make this a state like that of ``folder``; at every moment it is the old one or the new one. Once more does
-        no harm.
+        """Make this a state like that of ``folder``; at every moment it is the old one or the new one. Repeating it
+        does no harm.
 
-        ``was`` is what ``digest`` was when the copy was made that has grown into ``folder``.
+        ``was`` is the ``digest`` when the copy was made that has grown into ``folder``.
 
         Raises:
-            Refused: somebody has written to it since.
+            Refused: another program has written to it since.
         """
         if self.digest not in (was, _digest(folder)):
             raise Refused(

@@ -1,7 +1,7 @@
-"""What judging begins with: states of pages that came before, of which the first may take in what comes now.
+"""The states of earlier pages that judging begins with; the first of them may take in the new pages.
 
-All of them are copied first. So what judging begins with is as it was until all is written, however often it is begun
-anew: then the first, if it is to keep what was seen, becomes what its copy has grown into.
+All of them are copied first. So the states stay as they are until all is written, however often judging begins anew:
+then, if the first is to keep the new pages, its copy replaces it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BASE, _STATE, _DIGEST, _WRITTEN = "base", "state", "digest", "written"
 
 
 class Beginning:
-    """The folders of states, and one to work in; the first state is held while this is entered, if it ``keeps``.
+    """The folders of states, and a folder to work in; the first state is held while this is entered, if it ``keeps``.
 
     Raises:
         UsageError: a folder cannot be made or read.
@@ -45,7 +45,7 @@ class Beginning:
             self._kept.close()
 
     def copy(self) -> None:
-        """Begin anew with the states as they are; whatever is in the folder to work in is deleted."""
+        """Begin anew with the states as they are; deletes everything in the folder to work in."""
         shutil.rmtree(self._work, ignore_errors=True)
         self._work.mkdir(parents=True)
         for number, folder in enumerate(self._states):
@@ -59,7 +59,7 @@ class Beginning:
 
     @contextmanager
     def judge(self, settings: Settings, now: int) -> Iterator[Judge]:
-        """One that knows all survivors of the copies; ``now`` is that of ``Judge``.
+        """A judge that knows all survivors of the copies; ``now`` is that of ``Judge``.
 
         Raises:
             Refused: a state was made with other settings, is damaged, or needs more memory than ``index.memory_mb``.
@@ -82,8 +82,7 @@ class Beginning:
         return (self._work / _WRITTEN).exists()
 
     def finish(self) -> None:
-        """All that was made of the verdicts is written: let the first state be what its copy has become. Once more does
-        no harm.
+        """All results of the verdicts are written: replace the first state by its copy. Repeating it does no harm.
 
         Raises:
             Refused: another program has written to it since ``copy``.

@@ -15,20 +15,20 @@ from worker.index.queries import Queries
 from worker.verdict.claims import Claims
 
 _MOST_MS: Final = 10**15
-"""The year 33658: a time beyond it counts something else."""
+"""The year 33658: a later time counts something else."""
 
 
 def claims_of(records: pa.RecordBatch, first: int, now: int, *, sketched: bool) -> Claims:
-    """The claims of pages, each of them dated by when it was fetched.
+    """The claims of pages, each dated by its fetch time.
 
     Args:
         records: n rows of ``worker.scan.records.schema.SCHEMA``, each with a URL.
-        first: the offset of the first of them; those of the others follow.
-        now: dates what has no fetch time, in milliseconds since 1970 UTC.
-        sketched: whether the predicate reads sketches; else none has any.
+        first: the offset of the first record; those of the others follow.
+        now: dates records without a fetch time, in milliseconds since 1970 UTC.
+        sketched: whether the predicate reads sketches; otherwise no claim has any.
 
     Raises:
-        Refused: a sketch is not there or has another length, or there are more than 256 languages.
+        Refused: a sketch is missing or has another length, or there are more than 256 languages.
     """
     count = len(records)
     language = records.column("language").dictionary_encode()
@@ -73,7 +73,7 @@ def claims_of(records: pa.RecordBatch, first: int, now: int, *, sketched: bool) 
 
 
 def _int64(column: pa.Array) -> NDArray[np.int64]:
-    """Arrow's own memory may not be written to, and kernels take no other."""
+    """Arrow's own memory may not be written to, and kernels accept no read-only arrays."""
     return np.array(column, np.int64)
 
 

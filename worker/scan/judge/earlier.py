@@ -1,4 +1,4 @@
-"""The survivors of a further state, as records: those who judge go on with one state, and judge those of others."""
+"""The survivors of a further state, as records: judging goes on with one state, and judges those of the others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from worker.scan.records.schema import SCHEMA
 
 
 def survivors_of(folder: Path, scheme: Scheme) -> Iterator[pa.RecordBatch]:
-    """The survivors of a state in their order, as pages that come now: near to one that came before, they fall away.
+    """The survivors of a state in their order, as pages that come now: those near to earlier ones drop out.
 
     Raises:
         UsageError, Refused: as ``StateFile``.
@@ -36,19 +36,19 @@ def survivors_of(folder: Path, scheme: Scheme) -> Iterator[pa.RecordBatch]:
 
 
 def _judged_of(blocks: Sequence[Block]) -> int:
-    """How many pages were judged when the last block was sealed."""
+    """The number of judged pages when the last block was sealed."""
     return 1 + max((dict(block.claimed_up_to).get(0, -1) for block in blocks), default=-1)
 
 
 def records_of_survivors(
     entries: Entries, file: str, numbers: NDArray[np.int64], ids: pa.Array, scheme: str = ""
 ) -> pa.RecordBatch:
-    """What the records of n survivors said, as far as a survivor keeps it.
+    """The records of n survivors, as far as a survivor keeps their content.
 
     Args:
         file: where they stand, as in a record.
-        numbers: int64 (n,), that of each one there.
-        ids: strings (n,), what the pages are called, null where they have no name.
+        numbers: int64 (n,), the number of each survivor there.
+        ids: strings (n,), the names of the pages, null for pages without a name.
         scheme: 16 hex digits for all that reading depends on.
     """
     count = len(entries)

@@ -1,4 +1,4 @@
-"""More rows than memory holds, in the order of a number each."""
+"""Sorts more rows than memory holds by a number each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 KEY: Final = "key"
-"""The column of the numbers, int64, behind all others."""
+"""The column of the numbers, int64, after all others."""
 _AT_ONCE: Final = 1 << 20
 """Rows that are sorted in memory."""
 _GROUP_ROWS: Final = 1 << 14
@@ -30,9 +30,9 @@ def in_order(
     """The rows by rising key, those of equal keys in the order in which they came.
 
     Args:
-        rows: gives all of them, with keys.
-        keys: all of them, in any order: by these the rows are parted into files that can be sorted one by one.
-        folder: for these files; it is made, and deleted in the end.
+        rows: returns all of them, with keys.
+        keys: all of them, in any order: by these the rows are divided into files that can be sorted separately.
+        folder: for these files; it is made, and deleted at the end.
     """
     parts = -(-len(keys) // _AT_ONCE) or 1
     bounds = np.sort(keys)[_AT_ONCE::_AT_ONCE] if parts > 1 else keys[:0]

@@ -34,14 +34,13 @@ class Judge:
     """Judges pages in the order of their records.
 
     Args:
-        folder: has to be there. What the pages are called is in files there: of those that ``blocks`` tell of, and of
-            those to come.
+        folder: must exist. The names of the pages are in files there: of the pages in ``blocks``, and of new ones.
         blocks: of survivors that came before.
         now: dates pages without a fetch time, in milliseconds since 1970 UTC.
-        keep: is given each block of survivors as it is full, the oldest first; None where they are not wanted.
+        keep: gets each block of survivors when it is full, the oldest first; None if they are not wanted.
 
     Raises:
-        Refused: a block is damaged, or needs more memory than ``index.memory_mb``, or ids do not fit each other.
+        Refused: a block is damaged, or needs more memory than ``index.memory_mb``, or ids do not match.
     """
 
     def __init__(
@@ -73,13 +72,13 @@ class Judge:
 
     @property
     def judged(self) -> int:
-        """How many pages were, in all."""
+        """The number of judged pages, in all."""
         return self._shard.judged
 
     def verdicts(self, records: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """The verdicts on pages, a row of ``rows.ROWS`` for each record, in their order; each record has a URL.
 
-        Where pages expire, they do by batches: that their number may be the same in each run, it is one.
+        Pages expire by batches: where they do, each batch has one page, so that the number is the same in each run.
 
         Raises:
             OverMemoryLimit: the index may not grow any more; pages from here on are not judged.
@@ -109,14 +108,14 @@ class Judge:
         return decided.decisions
 
     def seal(self) -> None:
-        """Hand over what is in no block yet; when this returns, so are the ids."""
+        """Hand over all that is in no block yet; when this returns, the ids are handed over, too."""
         if self._keep is not None:
             self._ids.sync()
             self._shard.seal()
             self._hand_over()
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self._ids.close()
         self._urls.close()
 
@@ -127,13 +126,13 @@ class Judge:
 
 
 def state_scheme(settings: Settings) -> Scheme:
-    """That of states and verdicts by these settings."""
+    """The scheme of states and verdicts by these settings."""
     settings = alone(settings)
     return parts.scheme(settings, parts.recipe(settings))
 
 
 def _urls_of(blocks: Sequence[Block]) -> Iterator[tuple[int, list[str]]]:
-    """The URLs of survivors whose numbers follow each other, behind the number of the first; all in ascending order."""
+    """The URLs of survivors with consecutive numbers, after the number of the first; all in ascending order."""
     for piece in cover(blocks).pieces:
         entries = piece.entries()
         numbers, urls = entries.batch + entries.place, [*entries.urls]

@@ -1,4 +1,4 @@
-"""Verdicts as columns: what stands in ``verdicts.parquet``, and what lines are made of."""
+"""Verdicts as columns: the content of ``verdicts.parquet``, from which lines are made."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TYPES: Final = {
     "suspect": pa.bool_(),
 }
 ROWS: Final = pa.schema([(name, _TYPES.get(name, pa.string())) for name in OF_SCAN])
-"""The fields of ``crawler_plugin.wire.outcomes.Verdict`` that a scan tells, in the order of its lines."""
+"""The fields of ``crawler_plugin.wire.outcomes.Verdict`` that a scan writes, in the order of its lines."""
 
 _OUTCOMES: Final = (UNIQUE, DUPLICATE, REFETCH, DEAD)
 _REASONS: Final = (*NEAR_REASONS, SAME_URL, FIRST, NO_FEATURES)
@@ -41,8 +41,8 @@ class Originals:
     """The survivors that pages of a batch are near to, one for each of m pages.
 
     ``place`` int64 (m,), ascending, is that of the page; ``number`` int64 (m,) that of the survivor among all pages.
-    ``distance`` and ``agreement`` uint8 (m,) are ``NOT_KNOWN`` where nothing tells, ``reason`` uint8
-    (m,) is a place in ``NEAR_REASONS``.
+    ``distance`` and ``agreement`` uint8 (m,) are ``NOT_KNOWN`` if they are not known, ``reason`` uint8 (m,) is a place
+    in ``NEAR_REASONS``.
     """
 
     def __init__(self, decisions: Decisions) -> None:
@@ -80,8 +80,8 @@ def verdict_rows(
     Args:
         records: of the pages, n rows of ``worker.scan.records.schema.SCHEMA``.
         decisions: by one shard on the claims that were made of them, none of which is void.
-        urls_at: the URLs of the pages that were judged after so many others each.
-        ids_at: what they are called.
+        urls_at: the URLs of pages by their number, which counts the pages judged before.
+        ids_at: the names of these pages.
         is_suspect: what ``SingleShard`` says of a duplicate; None where no survivor is suspect.
     """
     count, pages, alive = len(records), decisions.claims.pages, decisions.claims.alive
@@ -150,7 +150,7 @@ def _words(words: Sequence[str], places: NDArray[np.int64]) -> pa.Array:
 
 
 def _at(place: NDArray[np.int64], values: pa.Array, count: int) -> pa.Array:
-    """The values at these places of so many, null elsewhere."""
+    """The values at these places out of all, null elsewhere."""
     numbers, missing = np.zeros(count, np.int64), np.ones(count, np.bool_)
     numbers[place], missing[place] = np.arange(len(place)), False
     return values.take(pa.array(numbers, mask=missing))
@@ -166,5 +166,5 @@ def _hex(column: NDArray[Any]) -> pa.Array:
 
 
 def _hex_or_empty(column: NDArray[Any]) -> pa.Array:
-    """Of rows of words; empty where all are 0."""
+    """The hex digits of rows of words; empty if all are 0."""
     return pc.if_else(pa.array(column.any(axis=1)), _hex(column), "")

@@ -1,1 +1,1 @@
-"""Records: what reading a page comes to, as rows of Parquet. No index, no verdict."""
+"""Records: the results of reading pages, as rows of Parquet. No index, no verdict."""

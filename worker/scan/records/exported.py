@@ -1,6 +1,6 @@
 """An exported index: files of records with the order and the clock of each, and a manifest that is written last.
 
-So an export without a manifest was not finished, and a file whose digest it does not have is none of the export.
+So an export without a manifest was not finished, and a file whose digest is not in it does not belong to the export.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from worker.scan.records.files import as_usage_error
 from worker.scan.records.schema import SCHEMA, refuse_incomplete
 
 MANIFEST: Final = "_export.json"
-"""What begins so is passed over by those who read a folder of Parquet."""
+"""Readers of a folder of Parquet skip files whose name begins with this."""
 EXPORTED: Final = pa.schema([*SCHEMA, *((name, pa.int64()) for name in ("batch", "place", "clock"))])
-"""Of a survivor's record: ``SCHEMA``, its order, and the watermark just after its batch, in milliseconds."""
+"""Columns of a survivor's record: ``SCHEMA``, its order, and the watermark just after its batch, in milliseconds."""
 _VERSION: Final = 1
 _AT_ONCE: Final = 1 << 14
 
@@ -44,10 +44,10 @@ class ExportedFile(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What an export is: all survivors up to batch ``up_to`` in the order of its files.
+    """The content of an export: all survivors up to batch ``up_to`` in the order of its files.
 
     ``watermark`` is as of just after that batch, in milliseconds. ``scheme`` is that of the verdicts, in words, as if
-    there were one shard. ``suspects`` are those of the survivors that were found suspect.
+    there were one shard. ``suspects`` are the survivors that were found suspect.
     """
 
     version: int = _VERSION
@@ -71,11 +71,12 @@ def seal(target: Folder, manifest: Manifest) -> None:
 
 
 def whole(source: Folder, scheme: Scheme) -> Export:
-    """An export, after its manifest was read and all files were held against it.
+    """An export, after its manifest was read and all files were checked against it.
 
     Raises:
         UsageError: there is no export, or only a part of one.
-        Refused: a file is damaged or missing, or the export is of other settings than ``scheme``; it is said which.
+        Refused: a file is damaged or missing, or the export is of other settings than ``scheme``; the message says
+            which.
         Unavailable: the disk, or the network, fails.
     """
     content = source.read(MANIFEST)
@@ -130,7 +131,7 @@ def _manifest(source: Folder, content: bytes) -> tuple[Manifest, bytes]:
 
 
 def _all_rows(source: Folder, manifest: Manifest) -> Iterator[Row]:
-    """All survivors; raises ``UsageError`` where a file holds something else."""
+    """All survivors; raises ``UsageError`` if a file holds something else."""
     for file in manifest.files:
         name = f"{source}/{file.name}"
         with source.open(file.name) as stream, as_usage_error(name), pq.ParquetFile(stream) as parquet:

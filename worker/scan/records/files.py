@@ -34,14 +34,14 @@ class RecordWriter:
         self._rows = 0
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Add these."""
+        """Add these records."""
         self._held.append(batch)
         self._rows += len(batch)
         if self._rows >= _GROUP_ROWS:
             self._flush()
 
     def close(self, metadata: Mapping[str, str]) -> None:
-        """End it; ``metadata`` are kept beside the records."""
+        """End the file; ``metadata`` are kept with the records."""
         self._flush()
         self._writer.add_key_value_metadata(dict(metadata))
         self._writer.close()
@@ -53,8 +53,8 @@ class RecordWriter:
 
 
 class AboutRecords(NamedTuple):
-    """What a file of records says of itself: how many rows it has, the words of their scheme, of which archive they
-    are, and which records of that hold no page. Without an archive another program has written it."""
+    """A file's description of itself: the number of rows, the words of their scheme, the archive that they are of, and
+    which records of the archive hold no page. Without an archive another program has written the file."""
 
     rows: int
     scheme: Scheme | None
@@ -71,7 +71,7 @@ def of_archive(archive: ArchiveRef, passed_over: Mapping[str, int]) -> dict[str,
 
 
 def about_records(name: str, file: BinaryIO) -> AboutRecords:
-    """What the file says; it is closed then.
+    """The description in the file, which is closed then.
 
     Raises:
         UsageError: it is no Parquet, or is damaged.
@@ -90,7 +90,7 @@ def about_records(name: str, file: BinaryIO) -> AboutRecords:
 
 
 def records_in(name: str, file: BinaryIO | Path, scheme: Scheme, rows: int) -> Iterator[pa.RecordBatch]:
-    """The records of a file, in batches of so many rows, of the schema ``SCHEMA``.
+    """The records of a file, in batches of this many rows, of the schema ``SCHEMA``.
 
     Raises:
         UsageError: it holds no records, or is damaged.
@@ -111,7 +111,7 @@ def _cast(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 @contextmanager
 def as_usage_error(name: str) -> Iterator[None]:
-    """A file of this name that is no Parquet, or is damaged, is said to be."""
+    """Turns errors about a file of this name that is no Parquet, or is damaged, into ``UsageError``."""
     try:
         yield
     except (pa.ArrowException, msgspec.DecodeError) as error:

@@ -1,4 +1,4 @@
-"""Pages as Arrow batches, for engines that have files of their own: what ``worker.records`` is made of."""
+"""Pages as Arrow batches, for engines that have files of their own: ``worker.records`` is made of these functions."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ PAGES: Final = pa.schema(
         "dead": pa.string(),
     }
 )
-"""A page as ``FetchedPage`` has it, and its place; without a ``url``, and with ``dead``, a place of a file that no page
-could be read from. All may be null or left out: a page needs a URL or an id, and a body or a text."""
+"""A page as in ``FetchedPage``, and its place. Without a ``url``, and with ``dead``, it is a place of a file that no
+page could be read from. All columns may be null or left out: a page needs a URL or an id, and a body or a text."""
 
 _ROWS: Final = 256
 _BYTES: Final = 16 << 20
@@ -40,10 +40,10 @@ _BYTES: Final = 16 << 20
 
 
 def archived(inputs: Sequence[str], settings: Settings, fields: Fields) -> Iterator[pa.RecordBatch]:
-    """What archives hold, in batches of the schema ``PAGES``; ``inputs`` and ``fields`` as of ``find_archives``.
+    """The pages of archives, in batches of the schema ``PAGES``; ``inputs`` and ``fields`` as for ``find_archives``.
 
     Raises:
-        UsageError: an input is not there, cannot be read, or is of no form that is known.
+        UsageError: an input is not there, cannot be read, or has no known form.
         Unavailable: the disk, or the network, fails while it is read.
     """
     rows: list[dict[str, Any]] = []
@@ -64,7 +64,7 @@ def records_of(batch: pa.RecordBatch, settings: Settings) -> pa.RecordBatch:
     """The records of pages, a row each, in their order, read in this process.
 
     Raises:
-        ValueError: a column is none of a page's, or of a type that cannot become that of the page's.
+        ValueError: a column is not one of a page's, or has a type that cannot become that of the page's.
     """
     reading = _reading(settings)
     found = [_found(row) for row in _as_pages(batch).to_pylist()]
@@ -74,7 +74,7 @@ def records_of(batch: pa.RecordBatch, settings: Settings) -> pa.RecordBatch:
 
 @lru_cache(maxsize=4)
 def _reading(settings: Settings) -> PageReading:
-    """Kept: to make one takes a second."""
+    """Cached: making one takes a second."""
     return reading_here(settings)
 
 
@@ -96,7 +96,7 @@ def _as_pages(batch: pa.RecordBatch) -> pa.Table:
 
 
 def _batch(rows: Sequence[dict[str, Any]]) -> pa.RecordBatch:
-    """What a row does not have is null."""
+    """Columns that a row lacks are null."""
     return as_batch([[row.get(name) for row in rows] for name in PAGES.names], PAGES)
 
 

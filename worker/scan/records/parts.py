@@ -1,7 +1,7 @@
-"""What a scan has read so far, as files of records, so that one that was interrupted reads no page again.
+"""The pages that a scan has read so far, as files of records, so that an interrupted scan reads no page again.
 
 A part is whole, or it is not there. It holds records in the order of the archives, and says where among them an archive
-ended. A scan that goes on judges all of them once more, which takes microseconds each, and reads on behind the last.
+ended. A scan that goes on judges all of them once more, which takes microseconds each, and reads on after the last.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from worker.fingerprint.scheme import Scheme
 from worker.scan.records.files import RecordWriter, records_in
 
 SECONDS: Final = 10.0
-"""So much reading is done again at most when a scan was killed."""
+"""After a scan was killed, at most this much reading is repeated."""
 _ROWS: Final = 4096
 _ENDS: Final = "crawl-dedup.ends"
 _TOOK: Final = "crawl-dedup.seconds"
 
 
 class ArchiveEnd(NamedTuple):
-    """Stands behind the last record of an archive: how many whole records of it hold no page, by a word that says
-    why."""
+    """Stands after the last record of an archive: how many whole records of it hold no page, by a word for the
+    reason."""
 
     passed_over: Mapping[str, int]
 
@@ -40,7 +40,7 @@ class RecordParts:
     """The parts in a folder, which is made if needed.
 
     ``archive`` counts the archives that were read to their end, ``records`` the records of the next one, ``seconds``
-    what all of it took; all as of the parts.
+    the time for all of it; all as of the parts.
     """
 
     def __init__(self, folder: Path, schema: pa.Schema, scheme: Scheme) -> None:
@@ -61,7 +61,7 @@ class RecordParts:
         self._begun = time.monotonic()
 
     def items(self) -> Iterator[Item]:
-        """All that the parts hold, in order.
+        """All content of the parts, in order.
 
         Raises:
             UsageError, Refused: as ``records_in``.
@@ -77,7 +77,7 @@ class RecordParts:
                 yield ArchiveEnd(passed_over)
 
     def add(self, item: Item) -> None:
-        """What comes next; written after ``SECONDS``, or when ``flush`` is called."""
+        """Add the next records; written after ``SECONDS``, or when ``flush`` is called."""
         if isinstance(item, ArchiveEnd):
             self._ends.append((self._rows, item.passed_over))
         else:
@@ -87,7 +87,7 @@ class RecordParts:
             self.flush()
 
     def flush(self) -> None:
-        """When this returns, all that was added outlives a crash of the machine.
+        """When this returns, everything that was added outlives a crash of the machine.
 
         Raises:
             OSError: there is no room.
@@ -117,7 +117,7 @@ def _about(file: Path) -> tuple[int, list[tuple[int, Mapping[str, int]]], float]
 
 
 def split(batch: pa.RecordBatch, at: int, ends: list[tuple[int, Mapping[str, int]]]) -> Iterator[Item]:
-    """The batch, which begins behind so many rows, with the ends within it; these are taken out."""
+    """The batch, which begins after this many rows, with the ends within it; these are removed."""
     begin = 0
     while ends and ends[0][0] < at + len(batch):
         rows, passed_over = ends.pop(0)

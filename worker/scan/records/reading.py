@@ -1,4 +1,4 @@
-"""Pages in, records out, in their order: what ``fingerprint`` writes, and what a scan judges."""
+"""Pages in, records out, in their order: the records that ``fingerprint`` writes, and that a scan judges."""
 
 from __future__ import annotations
 
@@ -30,28 +30,28 @@ from worker.stream.partition.fingerprint_pool import NO_BODY, UNREADABLE, PageRe
 from worker.stream.partition.record_sizes import LEAST_BYTES, largest_output
 
 ROWS: Final = 4096
-"""Of a batch, at most."""
+"""Rows of a batch, at most."""
 _TOGETHER: Final = 1.0
-"""Seconds for which rows gather to be a batch: what is done with a batch takes milliseconds, however few it has."""
+"""Seconds for which rows gather to be a batch: the work on a batch takes milliseconds, however few rows it has."""
 _LOOK: Final = 0.05
-"""Seconds for which results of the processes gather: to ask for each of them would cost more than what is done with
-it."""
+"""Seconds for which results of the processes gather: asking for each of them would cost more than the work on it."""
 _AHEAD: Final = 4
-"""So many times what the processes hold is read ahead of the records, so that a slow page does not idle the others."""
+"""How many times the content of the processes is read ahead of the records, so that a slow page does not idle the
+others."""
 
 Found: TypeAlias = ArchivedPage | BrokenRecord
 
 
 @dataclass(eq=False, slots=True)
 class _Begun:
-    """A row on its way: the page, until what it comes to is there."""
+    """A row on its way: the page, until its result is there."""
 
     page: ArchivedPage | None
     row: RecordRow | None
 
 
 class PageReading:
-    """Makes records of what archives hold.
+    """Makes records of the pages in archives.
 
     Args:
         recipe: of the settings, with all that records have (``recipe_of``).
@@ -62,7 +62,7 @@ class PageReading:
         self._readers: Final = readers
         self._most_bytes: Final = settings.topics.max_message_bytes + OUTPUT_MARGIN_BYTES
         self._surely_taken: Final = self._most_bytes - LEAST_BYTES
-        """Bytes of a body, with what is said of it spelled out, that need no closer look."""
+        """Bytes of a body, with its metadata spelled out, that need no closer look."""
         self._scope_of: Final = parts.scope_of(settings, recipe)
         self._by_header: Final = settings.near.scope.startswith("header:")
         self._most_ahead: Final = _AHEAD * processes * PAGES_AHEAD
@@ -71,15 +71,15 @@ class PageReading:
         self._id: Final = self.scheme.id.hex()
         self.schema: Final = stamped(self.scheme)
         self._line: Final[deque[tuple[Source, bytes, PageMeta]]] = deque()
-        """What the readers have no room for yet."""
+        """Pages that the readers have no room for yet."""
         self._under_way: Final[dict[int, _Begun]] = {}
         """Pages in line and those that the readers have, by number."""
         self._next = 0
 
     def batches(self, found: Iterable[Found]) -> Iterator[pa.RecordBatch]:
-        """Records of all that is found, of the schema ``schema.SCHEMA``, in order and soon after they are there.
+        """Records of everything that is found, of the schema ``schema.SCHEMA``, in order and soon after they are there.
 
-        When the iteration is given up, so is this.
+        If the caller gives up the iteration, this object cannot be used any more.
         """
         coming, ended = iter(found), False
         begun: deque[_Begun] = deque()
@@ -118,14 +118,14 @@ class PageReading:
         return begun
 
     def _collect(self, wait: float) -> None:
-        """Make rows of what has come back; with pages under way, gathers for so many seconds."""
+        """Make rows of the results; with pages under way, gathers for this many seconds."""
         until = time.monotonic() + wait
         while True:
             for source, result in self._readers.results(max(0.0, until - time.monotonic())):
                 begun = self._under_way.pop(source.offset)
                 assert begun.page is not None
                 begun.row = row_of(begun.page, self._id, source, result)
-                begun.page = None  # whose body takes memory
+                begun.page = None  # its body takes memory
             self._feed()
             if time.monotonic() >= until or not self._readers.outstanding:
                 return
@@ -135,10 +135,10 @@ class PageReading:
             self._readers.submit(*self._line.popleft())
 
     def _asked(self, number: int, page: FetchedPage) -> tuple[Source, bytes, PageMeta]:
-        """What the readers are given of a page.
+        """The arguments of the readers for a page.
 
         Raises:
-            PageError: nothing can be read of it.
+            PageError: the page cannot be read.
         """
         body = page.text if page.body is None else page.body
         if isinstance(body, str):
@@ -158,7 +158,7 @@ class PageReading:
         return Source(0, number, 0, url, self._scope_of(url, headers)), body, meta
 
     def _looked_at(self, record: Record) -> tuple[bytes, Headers]:
-        """What a record holds that workers would take, as they look at each."""
+        """The body and headers of a record, checked as workers check each record."""
         if record.unreadable is not None:
             raise PageError(UNREADABLE, record.unreadable)
         if (size := largest_output(record.key, record.value, record.headers)) > self._most_bytes:
@@ -173,7 +173,7 @@ class PageReading:
 
 
 def recipe_of(settings: Settings) -> Recipe:
-    """How pages are read for records: with all that any predicate asks, and what they call themselves.
+    """How pages are read for records: with all data that any predicate reads, and the URLs that pages name as own.
 
     Raises:
         UsageError: a file that the settings name cannot be read.
@@ -191,6 +191,6 @@ def reading_by_processes(settings: Settings) -> Iterator[PageReading]:
 
 
 def reading_here(settings: Settings) -> PageReading:
-    """In this process: nothing bounds the time and memory that a page takes but its length."""
+    """In this process: only a page's length bounds its time and memory."""
     recipe = recipe_of(settings)
     return PageReading(settings, recipe, InProcess(Fingerprinter(recipe)))

@@ -1,4 +1,4 @@
-"""A record: all that judging a page asks of it, and where it stands, as a row of Arrow columns.
+"""A record: all data that judging a page needs, and the page's place, as a row of Arrow columns.
 
 A row without a ``url`` is a place of an archive that no page could be read from; ``dead`` says why. A row with both is
 a page that could not be read. Records of one ``scheme`` (``parts.reading``) are equal whatever program made them.
@@ -50,10 +50,10 @@ SCHEMA: Final = pa.schema(
         "scheme": pa.string(),
     }
 )
-"""``file`` and ``offset`` as of ``RecordPlace``; ``id`` what its owner calls the page. ``url`` is the canonical one, of
-a dead page that has none the one that was given; ``dead`` is ``reason`` or ``reason: detail``. ``fetched`` is in
-milliseconds since 1970 UTC, null where that is not known; ``canonical`` the URL that the page calls its own.
-``language`` is empty where it is not known. ``fingerprint`` is null for a page of too few features; ``sketch`` and
+"""``file`` and ``offset`` as in ``RecordPlace``; ``id`` is the owner's name for the page. ``url`` is the canonical one,
+for a dead page without one the URL that was given; ``dead`` is ``reason`` or ``reason: detail``. ``fetched`` is in
+milliseconds since 1970 UTC, null if it is not known; ``canonical`` is the URL that the page names as its own.
+``language`` is empty if it is not known. ``fingerprint`` is null for a page of too few features; ``sketch`` and
 ``bands`` are 32 bytes each, zeros for a page that has none. ``scheme`` are 16 hex digits for all that reading depends
 on. The others are those of ``messages.Claim``."""
 
@@ -61,22 +61,22 @@ _MAY_LACK: Final = frozenset(("id", "url", "dead", "fetched", "spider", "canonic
 _SCHEME: Final = b"crawl-dedup.scheme"
 _ZEROS: Final = bytes(SKETCH_BYTES)
 _BITS: Final = frozenset(("fingerprint", "text_hash", "scope", "title_words"))
-"""Columns whose numbers are of 64 bits without a sign where they come from."""
+"""Columns whose 64-bit numbers have no sign in their source."""
 
 
 def stamped(scheme: Scheme) -> pa.Schema:
-    """``SCHEMA`` with the words of the scheme, for the judge of records of another one."""
+    """``SCHEMA`` with the words of the scheme, for a judge of records of another scheme."""
     return SCHEMA.with_metadata({_SCHEME: scheme.encode()})
 
 
 def words_of(schema: pa.Schema) -> Scheme | None:
-    """What ``stamped`` says that records depend on; None where another program wrote them."""
+    """The words that ``stamped`` added; None if another program wrote the records."""
     words = (schema.metadata or {}).get(_SCHEME)
     return None if words is None else Scheme.decode(words)
 
 
 def refuse_others(name: str, schema: pa.Schema, found: Iterable[str], scheme: Scheme) -> None:
-    """See that records are of this scheme; ``found`` are those that rows of the file of this name have.
+    """Check that records are of this scheme; ``found`` are the schemes of the rows of the file of this name.
 
     Raises:
         UsageError: they are no records.
@@ -97,10 +97,10 @@ def refuse_others(name: str, schema: pa.Schema, found: Iterable[str], scheme: Sc
 
 
 def refuse_incomplete(name: str, records: pa.RecordBatch) -> None:
-    """See that records say what every record says; the file of this name holds them.
+    """Check that records have all required values; the file of this name holds them.
 
     Raises:
-        UsageError: one of them does not.
+        UsageError: one of them does not have them.
     """
     lacking = [each for each in SCHEMA.names if each not in _MAY_LACK and records.column(each).null_count]
     if lacking:
@@ -136,7 +136,7 @@ class RecordRow(NamedTuple):
 
 
 def row_of(page: ArchivedPage, scheme: str, source: Source, read: Fingerprinted | PageError) -> RecordRow:
-    """The record of a page, from what it was handed over as and what that came to."""
+    """The record of a page, from its input and its result."""
     (file, offset), asked = page.place, page.page
     spider = asked.headers.get("spider")
     if isinstance(read, PageError):
@@ -172,7 +172,7 @@ def row_of(page: ArchivedPage, scheme: str, source: Source, read: Fingerprinted 
 
 
 def _canonical(asked: FetchedPage, url: str, own: str | None) -> str | None:
-    """What the page calls its own; who read it under another URL may have come to another one."""
+    """The URL that the page names as its own; a reader under another URL may have found another one."""
     if not asked.body:
         return None
     return canonical_link(asked.body, asked.url) if own is None or asked.url != url else own or None
@@ -186,13 +186,13 @@ def pageless_row(record: BrokenRecord, scheme: str) -> RecordRow:
 
 
 def as_records(rows: Sequence[RecordRow], schema: pa.Schema) -> pa.RecordBatch:
-    """Rows as columns of ``SCHEMA``, with what ``schema`` says besides."""
+    """Rows as columns of ``SCHEMA``, with the metadata of ``schema``."""
     return as_batch(zip(*rows, strict=True) if rows else [()] * len(schema), schema)
 
 
 def as_batch(columns: Iterable[Sequence[Any]], schema: pa.Schema) -> pa.RecordBatch:
-    """Columns of a schema from the values of each. Of a text that is none, half of a surrogate pair becomes a question
-    mark."""
+    """Columns of a schema from the values of each. In a text that is invalid, half of a surrogate pair becomes a
+    question mark."""
     arrays = [_array(values, field) for values, field in zip(columns, schema, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 

@@ -1,4 +1,4 @@
-"""Where copies of archives go: each below the folder of copies, none outside of it, no two in one place."""
+"""Where copies of archives go: each below the folder of copies, none outside it, no two in one place."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from worker.places import Folder
 from worker.scan.inputs.archive_ref import ArchiveRef
 
 PROGRESS: Final = ".written"
-"""The folder, among the copies, with a file for each archive that says how far its copy is."""
+"""The folder, among the copies, with a file for each archive that records the progress of its copy."""
 
 
 def targets(refs: Sequence[ArchiveRef]) -> list[str]:
-    """Of each archive the path of its copy; that of the form ``files`` is a folder, which archives may lie in.
+    """For each archive the path of its copy; for the form ``files`` it is a folder, which archives may lie in.
 
-    A copy has the name of its archive, and what was in a folder its path from that on; of two that cannot be side by
-    side, as they have one name or one is a folder of the other's name, the later gets a number.
+    A copy has the name of its archive, and an archive from a folder keeps its path from that folder on. If two cannot
+    be side by side, because they have one name or one is a folder of the other's name, the later gets a number.
     """
     files, folders, page_folders = set[str](), set[str](), set[str]()
     found = []
@@ -40,7 +40,7 @@ def targets(refs: Sequence[ArchiveRef]) -> list[str]:
 
 
 def _free(at: str, name: str, *taken: set[str]) -> str:
-    """The first of ``name``, ``name-2`` and so on that nothing has there."""
+    """The first of ``name``, ``name-2`` and so on that is free."""
     stem, dot, suffix = name.partition(".")
     number, target = 1, at + name
     while any(target in one for one in taken):
@@ -59,7 +59,7 @@ def safe(below: str) -> str:
 
 
 def refuse_read_ones(refs: Sequence[ArchiveRef], names: Sequence[str], out: Folder) -> None:
-    """Raises ``UsageError`` where a copy would take the place of an archive. ``names`` are ``targets(refs)``."""
+    """Raises ``UsageError`` if a copy would take the place of an archive. ``names`` are ``targets(refs)``."""
     read = {_at(place) for ref in refs for place in (ref.name, ref.within) if place is not None}
     for name in names:
         if (target := _at(out.path(name))) in read:

@@ -1,7 +1,7 @@
-"""Which page of a group stays, of all pages of a scan at once: in columns of numbers.
+"""Which page of a group stays, for all pages of a scan at once: in columns of numbers.
 
-What it says is what ``worker.results.groups`` says of each group by itself. A page that goes is near to the page that
-stays for it: where the preferred page is not near to all pages of its group, the group's survivor stays, too.
+The result is that of ``worker.results.groups`` for each group separately. A page that goes is near to the page that
+stays for it: if the preferred page is not near to all pages of its group, the group's survivor stays, too.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 VERDICTS: Final = (UNIQUE, DUPLICATE, REFETCH, DEAD)
 _UNIQUE, _DUPLICATE, _REFETCH, _DEAD = range(4)
 _NOT_YET: Final = -2
-"""Of a page whose survivor is not found yet."""
+"""For a page whose survivor is not found yet."""
 NOWHERE: Final = -1
-"""In place of the row of a page that is none of this scan's."""
+"""In place of the row of a page outside this scan."""
 _OF_PAGE: Final = ("fingerprint", "text_hash", "tokens", "sketch", "bands")
 BYTES_OF_BATCHES: Final = 256 * 1024 * 1024
-"""Of memory, however many pages there are: batches of rows, and the words in them."""
+"""Bytes of memory, however many pages there are: batches of rows, and the words in them."""
 BYTES_A_PAGE: Final = 2
 BYTES_A_GROUPED_PAGE: Final = 72
-"""Instead, where survivors are looked up."""
+"""The same if survivors are looked up."""
 BYTES_A_COPY: Final = 220
-"""For each page besides that is not unique, where another page than the first one is preferred: what tells whether it
-is near, of it and of its survivor."""
+"""In addition, for each page that is not unique, if another page than the first one is preferred: the data that shows
+whether pages are near, for the page and for its survivor."""
 
 Flags = npt.NDArray[np.bool_]
 Hashes = npt.NDArray[np.uint64]
@@ -49,9 +49,9 @@ Hashes = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Staying:
-    """Of each page, by its row: whether it ``stays``, and the row of the page that stays ``instead`` of it, or
-    ``NOWHERE``. ``instead`` and ``fetched`` (milliseconds, ``NOWHERE`` for an unknown time) are None where nobody asked
-    for them. ``split`` counts groups of which two pages stay."""
+    """For each page, by its row: whether it ``stays``, and the row of the page that stays ``instead`` of it, or
+    ``NOWHERE``. ``instead`` and ``fetched`` (milliseconds, ``NOWHERE`` for an unknown time) are None if they were not
+    asked for. ``split`` counts groups of which two pages stay."""
 
     stays: Flags
     instead: Numbers | None = None
@@ -60,7 +60,7 @@ class Staying:
 
 
 def memory_for(pages: int, copies: int, keep: Keep, *, with_originals: bool) -> int:
-    """Bytes that ``staying`` takes at most, of so many pages, of which so many are not unique."""
+    """Bytes that ``staying`` takes at most for this many pages, of which this many are not unique."""
     if keep == "first" and not with_originals:
         return BYTES_OF_BATCHES + BYTES_A_PAGE * pages
     grouped = BYTES_A_GROUPED_PAGE * pages + (0 if keep == "first" else BYTES_A_COPY * copies)
@@ -68,8 +68,8 @@ def memory_for(pages: int, copies: int, keep: Keep, *, with_originals: bool) -> 
 
 
 def staying(columns: VerdictColumns, keep: Keep, near: Near | None, *, with_originals: bool) -> Staying:
-    """Who stays. ``near`` is the predicate of the scan, which is asked where another page than the first is preferred,
-    or where a survivor's URL and id are those of several.
+    """Which pages stay. ``near`` is the predicate of the scan; it is called if another page than the first is
+    preferred, or if several pages have a survivor's URL and id.
 
     Raises:
         UsageError: these verdicts were made by another predicate, or none names a canonical URL that should be kept.
@@ -89,7 +89,7 @@ def staying(columns: VerdictColumns, keep: Keep, near: Near | None, *, with_orig
 
 
 def _kinds(columns: VerdictColumns) -> tuple[npt.NDArray[np.uint8], Flags]:
-    """Of each page its verdict, as a place in ``VERDICTS``, and whether it stays since it may be no copy: it is
+    """For each page its verdict, as a place in ``VERDICTS``, and whether it stays because it may be no copy: it is
     suspect, or its survivor is."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -108,7 +108,7 @@ def _kinds(columns: VerdictColumns) -> tuple[npt.NDArray[np.uint8], Flags]:
         originals.append(_hashed(duplicates.column(1)))
         hosts |= {_host(name) for name in duplicates.filter(duplicates.column(2)).column(1).to_pylist() if name}
         at += batch.num_rows
-    # Only a page that so many, or suspects, are copies of can have become suspect.
+    # Only a page with this many copies, or with suspects among them, can have become suspect.
     names, counts = np.unique(np.concatenate([np.empty(0, np.uint64), *originals]), return_counts=True)
     if len(often := names[counts >= MANY]):
         for batch in columns.batches(("duplicate_of",)):
@@ -125,7 +125,7 @@ def _kinds(columns: VerdictColumns) -> tuple[npt.NDArray[np.uint8], Flags]:
 
 
 def _suspects(columns: VerdictColumns, hosts: Container[str]) -> list[str]:
-    """URLs of survivors on these hosts that take a whole template of theirs."""
+    """URLs of survivors on these hosts that swallow a whole template of theirs."""
     takers = Takers()
     for batch in columns.batches(("url", "verdict", "duplicate_of", "suspect", "title_hash")):
         for url, verdict, original, suspect, title in zip(
@@ -165,7 +165,7 @@ def _hashed(values: pa.Array) -> Hashes:
 
 
 class _Groups:
-    """The survivor of each page: its own row where it is one, ``NOWHERE`` where it is none of these pages."""
+    """The survivor of each page: its own row if it is one, ``NOWHERE`` if it is none of these pages."""
 
     def __init__(self, columns: VerdictColumns, kinds: npt.NDArray[np.uint8], near: Near | None) -> None:
         self._columns: Final = columns
@@ -201,7 +201,7 @@ class _Groups:
         self.survivors[others] = found
 
     def _names(self, unique: int, others: int, kinds: npt.NDArray[np.uint8]) -> tuple[Hashes, Hashes, Hashes, Hashes]:
-        """Hashes of URL and id of each survivor, and of those of its survivor of each page that has one."""
+        """Hashes of URL and id of each survivor, and those of the survivor of each page that has one."""
         urls, ids = np.empty(unique, np.uint64), np.empty(unique, np.uint64)
         originals, original_ids = np.empty(others, np.uint64), np.empty(others, np.uint64)
         at = first = other = 0
@@ -224,7 +224,7 @@ class _Groups:
         return urls, ids, originals, original_ids
 
     def prefer(self, scores: Numbers, stays: Flags, instead: Numbers) -> int:
-        """Let the pages of the highest scores stay, of equal ones the earliest; how many groups are split."""
+        """Let the pages of the highest scores stay, of equal ones the earliest; returns how many groups are split."""
         members = np.flatnonzero((self.survivors != NOWHERE) & (self.survivors != np.arange(len(self.survivors))))
         members = np.concatenate([members, np.unique(self.survivors[members])])
         groups = self.survivors[members]
@@ -252,7 +252,7 @@ class _Groups:
 
 
 class _Pages:
-    """What tells of some pages, by their rows, whether they are near."""
+    """The data that shows whether some pages are near, by their rows."""
 
     def __init__(self, columns: VerdictColumns, rows: Numbers) -> None:
         self._rows: Final = rows
@@ -303,7 +303,7 @@ class _Pages:
 
 
 def _scores(columns: VerdictColumns, survivors: Numbers, keep: Keep) -> Numbers:
-    """How much a page is preferred, of each."""
+    """How much each page is preferred."""
     import pyarrow.compute as pc
 
     match keep:
@@ -356,6 +356,6 @@ def _masked(batch: pa.RecordBatch, chosen: Flags) -> pa.RecordBatch:
 
 
 def _rowwise(*columns: Numbers) -> Iterator[tuple[int, ...]]:
-    """Numbers that stand side by side; all of them at once as Python has them would be ten times as large."""
+    """Numbers that stand side by side; all of them at once as Python objects would be ten times as large."""
     for begin in range(0, len(columns[0]), 4096):
         yield from zip(*(column[begin : begin + 4096].tolist() for column in columns), strict=True)

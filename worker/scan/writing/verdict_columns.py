@@ -1,4 +1,4 @@
-"""The verdicts of a scan in Parquet, read by columns, and by rows of any places."""
+"""The verdicts of a scan in Parquet, read by columns, and by rows at any places."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _BATCH_ROWS: Final = 64 * 1024
 
 
 class VerdictColumns:
-    """``verdicts.parquet`` of a folder, or all files of its folder ``verdicts`` in the order of their names: one row a
-    page, in the order of the archives.
+    """``verdicts.parquet`` of a folder, or all files of its folder ``verdicts`` in the order of their names: one row
+    for each page, in the order of the archives.
 
     Raises:
         UsageError: there are none, one cannot be read, or pyarrow is not installed.
@@ -59,7 +59,7 @@ class VerdictColumns:
     def places(self, columns: Sequence[str], rows: Numbers) -> Iterator[tuple[Numbers, pa.RecordBatch]]:
         """These columns of some rows, whose numbers ascend: which of ``rows`` stand in a batch, and the batch of them.
 
-        All is read once; nothing but what was asked for is held.
+        Everything is read once; only what was asked for is held.
         """
         at = done = 0
         for batch in self.batches(columns):
@@ -99,7 +99,7 @@ class VerdictColumns:
 
 
 def from_hex(values: pa.Array, size: int) -> tuple[Bytes, npt.NDArray[np.bool_]]:
-    """Words of ``2 * size`` hex digits as bytes, (n, size), and which of them there are; others are zeros.
+    """Words of ``2 * size`` hex digits as bytes, (n, size), and which of them are valid; others are zeros.
 
     Raises:
         ValueError: one has other digits, or more or fewer of them.

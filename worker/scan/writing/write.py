@@ -1,13 +1,13 @@
-"""Writes copies of archives with the pages that stay, one archive after the other, each by itself.
+"""Writes copies of archives with the pages that stay, one archive after the other, each separately.
 
 ::
 
     verdicts ─► staying ─► fates of an archive's pages ─► its copy ─► .written/NAME.json
     archives ──────────────────────────────────────────────┘
 
-A copy has its name only when it is whole. ``.written`` says of each which decisions it was begun with, and when it is
-whole: who runs the same again goes on behind the copies that are, and who has decided otherwise is refused. So any
-number of processes, on any machines, can each write their part of the archives to one place.
+A copy gets its name only when it is whole. ``.written`` records for each the decisions that it was begun with, and when
+it is whole: a second run with the same decisions goes on after the whole copies, and a run with other decisions is
+refused. So any number of processes, on any machines, can each write their part of the archives to one place.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _log: Final = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class JudgedArchive:
-    """An archive: what is written down of it, and what opens it."""
+    """An archive: its recorded reference, and the object that opens it."""
 
     ref: ArchiveRef
     open: Callable[[], Archive]
@@ -56,11 +56,11 @@ class JudgedArchive:
 
 @dataclass(frozen=True, kw_only=True)
 class Writing:
-    """What is written, and where.
+    """What to write, and where.
 
-    ``duplicates`` says what becomes of pages that do not stay: they are left out, or stay with a mark, or a WARC says
-    of them which page stays. ``removed`` is where they go in their own form. ``part`` is one of so many: each writes
-    its share of the archives. ``moved`` says what names of files in verdicts begin with now.
+    ``duplicates`` says what happens to pages that do not stay: they are left out, or stay with a mark, or a WARC names
+    for them the page that stays. ``removed`` is where they go in their own form. ``part`` is one of several: each
+    writes its share of the archives. ``moved`` gives the present beginnings of file names in verdicts.
     """
 
     out: Folder
@@ -72,13 +72,13 @@ class Writing:
 
     @property
     def with_originals(self) -> bool:
-        """Whether anything is written of the page that stays, besides what its verdict says."""
+        """Whether anything is written about the page that stays, in addition to its verdict."""
         return self.duplicates == "revisit"
 
 
 class ArchiveCopy(msgspec.Struct, frozen=True, kw_only=True):
-    """How far the copy of an archive is. ``decisions`` stand for all that it is made of. When it is ``whole``, it has
-    so many ``pages`` of the archive, of which so many ``stay``; ``lost`` could not be read a second time."""
+    """The progress of an archive's copy. ``decisions`` stand for everything that it is made of. When it is ``whole``,
+    it has ``pages`` of the archive, of which ``stay`` stay; ``lost`` could not be read a second time."""
 
     decisions: str
     whole: bool = False
@@ -89,8 +89,8 @@ class ArchiveCopy(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass
 class WrittenCopies:
-    """What was written. ``archives`` counts them, those that were whole ``before`` among them, ``split`` the groups of
-    which two pages stay."""
+    """The copies that were written. ``archives`` counts them, including those that were whole ``before``, ``split`` the
+    groups of which two pages stay."""
 
     archives: int = 0
     before: int = 0
@@ -101,10 +101,10 @@ class WrittenCopies:
 
 
 def refuse_unwritable(archives: Sequence[Archive], out: Folder) -> None:
-    """Try what ``write_archives`` needs, before hours go into verdicts.
+    """Try the steps of ``write_archives``, before hours go into verdicts.
 
     Raises:
-        UsageError: a copy would take the place of an archive, or cannot be made of one.
+        UsageError: a copy would take the place of an archive, or the archive cannot be copied.
     """
     refs = [ArchiveRef.of(archive) for archive in archives]
     refuse_read_ones(refs, targets(refs), out)
@@ -120,12 +120,12 @@ def write_archives(
     near: Near | None = None,
     tell: Callable[[ArchiveRef, ArchiveCopy], None] = lambda ref, copied: None,
 ) -> WrittenCopies:
-    """Read the archives once more and write a copy of each; ``sources`` are all of which ``columns`` are the verdicts,
-    in order. ``near`` is what ``staying`` asks.
+    """Read the archives once more and write a copy of each; ``sources`` are all archives that ``columns`` holds
+    verdicts on, in order. ``near`` is the argument of ``staying``.
 
     Raises:
-        UsageError: the verdicts are not those of these archives, a copy would take the place of an archive, or a form
-            has no room for marks or revisits.
+        UsageError: the verdicts are those of other archives, a copy would take the place of an archive, or a form has
+            no room for marks or revisits.
         Refused: another run has written there, or another process is writing.
         Unavailable: there is no room, or an archive cannot be read on.
     """
@@ -212,7 +212,7 @@ class _OneArchive:
         self._folders: Final = [folder for folder in (writing.out, writing.removed) if folder is not None]
 
     def write(self, preferred: _Preferred) -> tuple[ArchiveCopy, bool]:
-        """How its copy is now, which is whole, and whether it was not before."""
+        """The state of its copy now, which is whole, and whether it was not whole before."""
         out = self._writing.out
         decisions = self._decisions()
         with _alone(out, f"{PROGRESS}/{self._name}.lock"):
@@ -241,7 +241,7 @@ class _OneArchive:
         return copied, True
 
     def _decisions(self) -> str:
-        """A digest of all that the copy is made of, but for the archive's own bytes."""
+        """A digest of everything that the copy is made of, except the archive's own bytes."""
         writing, span = self._writing, slice(self.rows.start, self.rows.stop)
         ref = msgspec.structs.replace(self.ref, name="", within=None)
         asked = (ref, self._name, writing.duplicates, str(writing.removed))
@@ -254,7 +254,7 @@ class _OneArchive:
         return digest.hexdigest()
 
     def _refuse_foreign(self) -> None:
-        """Raises ``Refused`` where a file is that this program has not begun."""
+        """Raises ``Refused`` if there is a file that this program has not begun."""
         names = (name for _, _, name in self._files()) if self._is_folder else iter((self._name,))
         for name in names:
             for folder in self._folders:
@@ -288,12 +288,12 @@ class _OneArchive:
         return self.ref.is_files and self.ref.is_folder
 
     def _files(self) -> Iterator[tuple[RecordPlace, bool, str]]:
-        """Of pages that are files each: whether it stays, and the path of its copy."""
+        """For pages that are files: whether each stays, and the path of its copy."""
         for place, id_, fate in self._fates(None):
             yield place, fate.stays, f"{self._name}/{safe(id_)}" if self._is_folder else self._name
 
     def _copy_files(self, archive: PageFiles, *, is_begun: bool) -> list[BrokenRecord]:
-        """Copies, as they are stored; each has its name only when it is whole."""
+        """Copies of the stored files; each gets its name only when it is whole."""
         lost = []
         for place, stays, name in self._files():
             if not stays and self._writing.removed is None:
@@ -315,7 +315,7 @@ class _OneArchive:
         return lost
 
     def _fates(self, preferred: _Preferred | None) -> Iterator[tuple[RecordPlace, str, Fate]]:
-        """Of each page its place, its id, and what is written of it."""
+        """For each page its place, its id, and what is written of it."""
         row = self.rows.start
         for batch in self._columns.batches(_COLUMNS, self.rows.start, self.rows.stop):
             for file, offset, id_, *told in zip(*(batch.column(at).to_pylist() for at in range(7)), strict=True):
@@ -354,14 +354,14 @@ class _OneArchive:
 
 
 def _known(milliseconds: int) -> int | None:
-    """None for what stands for an unknown time."""
+    """None for the number of an unknown time."""
     return None if milliseconds == NOWHERE else milliseconds
 
 
 @contextmanager
 def _alone(out: Folder, name: str) -> Generator[None]:
-    """While no other process on this machine, or one that shares its disk, writes the same copy. At a URL two that do
-    write equal bytes."""
+    """While no other process on this machine, or one that shares its disk, writes the same copy. At a URL two processes
+    that do write equal bytes."""
     if not out.is_here:
         yield
         return

@@ -1,9 +1,9 @@
-"""Lines of a table as text → its rows, of which some have cells with lines in them, and some a stray quote.
+"""Lines of a table as text → its rows, some of which have cells with lines in them, and some a stray quote.
 
-A quote that is opened may be a stray one: then what follows it are rows, and not its cell. So each line behind it is
-read as what it would be within a cell, until one closes the quote. If that makes no row, the line with the quote is
-none, and the next one begins a row. What a line would be within a cell does not depend on where the cell began: it is
-found out once, and however many quotes are stray, every line is read a fixed number of times.
+An opening quote may be a stray one: then the text after it is rows, and not its cell. So each line after it is read as
+part of a cell, until one closes the quote. If that makes no row, the line with the quote is no row, and the next line
+begins one. How a line reads within a cell does not depend on where the cell began: this is computed once, so that every
+line is read a fixed number of times, however many quotes are stray.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from typing import Final, NamedTuple
 from worker.scan.inputs.tables.lines import Line
 
 _MOST_LINES: Final = 250_000
-"""Of one row: what is held of a line takes more memory than a short line itself."""
+"""Lines of one row: what is held of a line takes more memory than a short line itself."""
 _SAMPLE_LINES: Final = 64
 _SAMPLE_BYTES: Final = 64 * 1024
 _NEVER: Final = 1_000_000_000
-"""More cells than any row has: of a line that cannot be within a cell."""
+"""More cells than any row has: for a line that cannot be within a cell."""
 
 
 class Row(NamedTuple):
-    """The bytes of a row and its cells, byte by byte; or what is broken."""
+    """The bytes of a row and its cells, byte by byte; or the broken part."""
 
     offset: int
     content: bytes
@@ -35,10 +35,10 @@ class Row(NamedTuple):
 
 
 class _Inner(NamedTuple):
-    """A line behind a quote that is open, read as a part of that cell.
+    """A line after an open quote, read as a part of that cell.
 
-    ``cells`` counts how many it adds to the row, ``total`` that of all lines so far. ``closes`` says that the row can
-    end with it.
+    ``cells`` counts the cells that it adds to the row, ``total`` those of all lines so far. ``closes`` says that the
+    row can end with it.
     """
 
     line: Line
@@ -48,16 +48,16 @@ class _Inner(NamedTuple):
 
 
 def rows_of(lines: Iterable[Line], columns: int, delimiter: str, most_bytes: int) -> Iterator[Row]:
-    """All rows of so many cells, and in place of each other one why it is none.
+    """All rows of this many cells, and in place of each other row the reason why it is none.
 
-    A row of too few or too many cells is one line, if what follows looks like rows; if not, it ends where its quotes
-    say. One that is larger than ``most_bytes`` is passed in the same way.
+    A row of too few or too many cells is one line, if the lines after it look like rows; if not, it ends where its
+    quotes say. A row that is larger than ``most_bytes`` is skipped in the same way.
     """
     return _Rows(iter(lines), columns, delimiter, most_bytes).rows()
 
 
 def cells_of(lines: Iterable[bytes], delimiter: str) -> tuple[list[str], bool]:
-    """The cells of a row that begins with the first line, byte by byte, and whether a quote is open behind the last.
+    """The cells of a row that begins with the first line, byte by byte, and whether a quote is open after the last.
 
     Raises:
         csv.Error: there is a line end outside of quotes.
@@ -81,9 +81,9 @@ class _Rows:
         self._delimiter: Final = delimiter
         self._most: Final = most_bytes
         self._ahead: deque[_Inner] = deque()
-        """Lines behind an open quote. None but the last closes it."""
+        """Lines after an open quote. None but the last closes it."""
         self._behind: Line | None = None
-        """What follows them and is broken."""
+        """The broken part that follows them."""
         self._total = 0
         self._sampled = 0
         """The offset up to which ``_looks_like_rows`` is known."""
@@ -113,7 +113,7 @@ class _Rows:
         return Row(offset, b"", [], "no-columns", f"{cells} cells, {self._columns} columns")
 
     def _quoted(self, first: Line, cells: int) -> Row:
-        """The row that begins with a line behind which a quote is open."""
+        """The row that begins with a line after which a quote is open."""
         is_too_large = self._look_ahead(first)
         ahead = self._ahead
         if is_closed := not is_too_large and bool(ahead) and ahead[-1].closes:
@@ -137,7 +137,8 @@ class _Rows:
         return why
 
     def _look_ahead(self, first: Line) -> bool:
-        """Have all lines ahead that may be in a row with this one; whether they are more than a row may have."""
+        """Read all lines ahead that may be in a row with this one; returns whether they are more than a row may
+        have."""
         end = first.offset + self._most
         ahead = self._ahead
         while not ahead or not ahead[-1].closes:
@@ -162,7 +163,7 @@ class _Rows:
         return _Inner(line, added, self._total, not is_open)
 
     def _are_rows(self, offset: int) -> bool:
-        """Whether the lines behind the one that begins here are rows, most of them, rather than its cell."""
+        """Whether the lines after the one that begins here are rows, most of them, rather than its cell."""
         if offset >= self._sampled:
             sample: list[Line] = []
             for inner in islice(self._ahead, _SAMPLE_LINES):
@@ -184,7 +185,7 @@ class _Rows:
         return good >= bad
 
     def _skip(self) -> None:
-        """Go behind the line that closes a quote, or to where lines look like rows again."""
+        """Go past the line that closes a quote, or to where lines look like rows again."""
         size = 0
         while (line := next(self._lines, None)) is not None and not line.broken:
             self._ahead.append(self._within(line))

@@ -1,4 +1,4 @@
-"""Reads tables as text: CSV, TSV, and what is cut by ``;`` or ``|``. The first row names the columns."""
+"""Reads tables as text: CSV, TSV, and tables with ``;`` or ``|`` between cells. The first row names the columns."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from worker.scan.inputs.unpacking import Compression
 
 _FIRST_ROWS: Final = 16
 _HEADER_LINES: Final = 64
-"""Of a header whose names have lines in them, and of what stands before it."""
+"""Lines of a header whose names have lines in them, and of the text before it."""
 
 
 class CsvRows(RowsOfBytes):
     """A table as text. Its bytes are cut into cells before they are decoded, so that a cell may be in any encoding in
-    which quotes and delimiters are those of ASCII: a body is handed on as bytes, and a text that is no UTF-8 is read
-    in the encoding that it seems to be in. A table in an encoding that was named, or in UTF-16, is transcoded.
+    which quotes and delimiters are those of ASCII: a body is handed on as bytes, and a text that is not UTF-8 is read
+    in the encoding that it seems to be in. A table in an encoding that the user named, or in UTF-16, is transcoded.
 
     Of columns of one name the first counts.
 
     Raises:
-        UsageError: no column holds a page, or one that was named is not there.
+        UsageError: no column holds a page, or a column that the user named is not there.
     """
 
     kind = "csv"
@@ -61,7 +61,7 @@ class CsvRows(RowsOfBytes):
         ]
         self._chosen: Final = Chosen(file.name, fields, self._columns, texts, _seems_to_be_in(start))
         self._is_marked = False
-        """Whether a copy that is written has the columns ``MARKS``."""
+        """Whether a written copy has the columns ``MARKS``."""
         self._read: Final = [(name, self._columns.index(name)) for name in self._chosen.columns]
 
     @property
@@ -95,7 +95,7 @@ class CsvRows(RowsOfBytes):
         return self._with_cells(row, marks_of(fate))
 
     def _with_cells(self, row: bytes, cells: Sequence[str | None]) -> bytes:
-        """More cells behind those of a row."""
+        """More cells after those of a row."""
         content = row.rstrip(b"\r\n")
         more = io.StringIO()
         csv.writer(more, delimiter=self._delimiter, lineterminator="").writerow(["", *cells])
@@ -107,12 +107,12 @@ class CsvRows(RowsOfBytes):
             return BrokenRecord(place, row.broken, row.detail)
         cells: dict[str, bytes | str] = {name: _bytes(row.cells[at]) for name, at in self._read}
         if self.encoding is not None:
-            # Characters, so that what an HTML page says of its own encoding does not count any more.
+            # Characters, so that the page's own statement about its encoding no longer counts.
             cells = {name: bytes(cell).decode(errors="replace") for name, cell in cells.items()}  # type: ignore[arg-type]
         return self._chosen.page(cells, place)
 
     def _rows(self) -> Iterator[Row]:
-        """All rows behind the header."""
+        """All rows after the header."""
         lines = islice(self._lines(), self._head, None)
         return rows_of(lines, len(self._columns), self._delimiter, self.most_bytes)
 
@@ -125,7 +125,7 @@ def _bytes(cell: str) -> bytes:
 
 
 def _seems_to_be_in(beginning: bytes) -> str | None:
-    """The encoding of a table that begins so; None for UTF-8."""
+    """The encoding of a table with this beginning; None for UTF-8."""
     with suppress(UndecodableError):
         found = decode(beginning).encoding
         return None if found.startswith("utf") else found

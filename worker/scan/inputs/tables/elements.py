@@ -1,4 +1,4 @@
-"""Elements of a JSON array, packed or not, with the place of each; no element is held that is larger than allowed."""
+"""Elements of a JSON array, packed or not, with the place of each; elements larger than allowed are not held."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _IN_STRING: Final = re.compile(rb'[^"\\\n]*+(?:\\.[^"\\\n]*+)*+', re.DOTALL)
 _FIRST_NAME: Final = re.compile(rb'\{\s*+("[^"\\]{0,100}+")')
 _ANY_OBJECT: Final = re.compile(rb'\{\s{0,64}+"')
 _TAIL: Final = 256
-"""Bytes in which the beginning of an object, as it is looked for, has room."""
+"""Bytes that the beginning of an object, in the form that is looked for, fits in."""
 _DEEPEST: Final = 10_000
-"""Brackets that are open at once. What decodes elements goes a tenth as deep."""
+"""Brackets that are open at once. The decoder of elements goes a tenth as deep."""
 _PAIRS: Final = {ord("}"): ord("{"), ord("]"): ord("[")}
 
 
 class _At(Enum):
-    """Where the next byte stands."""
+    """The position of the next byte."""
 
     NO_ARRAY = auto()
     GAP = auto()
@@ -33,15 +33,16 @@ class _At(Enum):
     STRING = auto()
     BEHIND_STRING = auto()
     LOST = auto()
-    """Behind what cannot be a part of an array, where the next object is looked for."""
+    """After text that cannot be a part of an array, where the next object is looked for."""
 
 
 def elements_of(pieces: Iterable[UnpackedPiece], most_bytes: int) -> Iterator[Line]:
-    """All elements, as they are written, each as a ``Line`` without the comma behind it.
+    """All elements, as they are written, each as a ``Line`` without the comma after it.
 
-    Every byte is looked at once. An array that follows the first one is read as if it were a part of it: a crawl that
-    was appended to another leaves ``][``. What cannot be within an array is named, and reading goes on at what begins
-    as the first element does; so does what a damaged stretch cuts off. An array that is not closed is named, too.
+    Every byte is looked at once. An array after the first one is read as if it were a part of it: a crawl that was
+    appended to another leaves ``][``. Text that cannot be within an array is reported, and reading goes on at the next
+    text that begins as the first element does; the same goes for text that a damaged stretch cuts off. An array that is
+    not closed is reported, too.
     """
     cutter = _Cutter(most_bytes)
     for piece in pieces:
@@ -64,7 +65,7 @@ class _Cutter:
         self._is_first = True
 
     def feed(self, content: bytes) -> Iterator[Line]:
-        """What ends within the next bytes."""
+        """The elements that end within the next bytes."""
         content = self._ahead + content
         self._ahead = b""
         at = begin = self._escaped and min(1, len(content))
@@ -126,7 +127,7 @@ class _Cutter:
         yield damaged(self._offset, piece)
 
     def end(self) -> Iterator[Line]:
-        """What the end of the file cuts off."""
+        """The element that the end of the file cuts off."""
         if self._state is _At.ELEMENT and not self._open:
             yield self._element(b"")
             self._state = _At.GAP
@@ -136,7 +137,7 @@ class _Cutter:
             yield Line(self._begins, b"", "damaged", "the file ends within an element of its array")
 
     def _is_nested(self, character: bytes) -> bool:
-        """Go into a string or a bracket, or out of it; whether that can be."""
+        """Enter a string or a bracket, or leave it; returns whether that is possible."""
         if character == b'"':
             self._state = _At.STRING
         elif character in b"{[":
@@ -175,6 +176,6 @@ class _Cutter:
 
 
 def _end(pattern: re.Pattern[bytes], content: bytes, at: int) -> int:
-    """Where what the pattern matches ends, which may be nothing."""
+    """The end of the pattern's match, which may be empty."""
     found = pattern.match(content, at)
     return found.end() if found else at

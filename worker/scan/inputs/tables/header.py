@@ -16,14 +16,14 @@ from worker.scan.inputs.transcoding import BOM
 _MOST: Final = 64 * 1024
 _DELIMITERS: Final = ",\t;|"
 _BEFORE: Final = re.compile(rb"(?:[ \t]*+[\r\n]|sep=[,;|\t][\r\n]++)*+")
-"""Blank lines, and what tells Excel the delimiter."""
+"""Blank lines, and the line that gives Excel the delimiter."""
 
 
 def delimiter_of(content: bytes, names: Collection[str | None] = ()) -> str | None:
-    """What stands between the cells of a table that begins with this header; None where it is none.
+    """The delimiter of a table that begins with this header; None if the line is no header.
 
-    It is one if a column has a name by which pages are known, or one that the user gave; two, where names are missing
-    or stand there twice. The first column, which a data frame has for its index, needs no name.
+    It is a header if one column has a name by which pages are known, or a name that the user gave; two such columns are
+    needed if names are missing or occur twice. The first column, which a data frame has for its index, needs no name.
     """
     known = (
         {name for role in GUESSES for name in GUESSES[role]} | set(EITHER) | {name.lower() for name in names if name}
@@ -50,11 +50,11 @@ def header_of(content: bytes, delimiter: str) -> list[str]:
 
 
 def lines_before_rows(first: Sequence[bytes], delimiter: str) -> tuple[int, list[str]]:
-    """How many of the first lines are the header and what stands before it, and the names of the columns."""
+    """How many of the first lines are the header and the text before it, and the names of the columns."""
     before = 0
     while before < len(first) and _BEFORE.fullmatch(first[before].removeprefix(BOM)):
         before += 1
-    count = min(1, len(first) - before)  # also where a quote is open that nothing closes
+    count = min(1, len(first) - before)  # also if a quote is open that nothing closes
     with suppress(csv.Error):
         sizes = range(1, len(first) - before + 1)
         count = next((size for size in sizes if not _is_open(first[before : before + size], delimiter)), count)

@@ -25,7 +25,7 @@ _FIRST_ROWS: Final = 16
 _FIRST_LINES: Final = 1000
 """Lines among which they are looked for."""
 _MOST_DIGITS: Final = 1000
-"""Of a whole number; Python refuses to read one of thousands, whose reading takes long."""
+"""Digits of a whole number; Python refuses to read numbers of thousands, which take long to read."""
 _decode: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -34,7 +34,7 @@ class JsonlFile(RowsOfBytes):
 
     Raises:
         DamagedFile: it is damaged from its beginning on.
-        UsageError: none of its first lines is an object, or a field that was named is in none of them.
+        UsageError: none of its first lines is an object, or a field that the user named is in none of them.
     """
 
     kind = "jsonl"
@@ -81,7 +81,7 @@ class JsonlFile(RowsOfBytes):
         return content[:-1] + b"," + json.dumps(fields).encode()[1:] + row[len(content) :]
 
     def _parts(self) -> Iterator[Line]:
-        """What should be objects."""
+        """The lines that should be objects."""
         for line in lines_of(self.pieces(), self.most_bytes, self._line_end):
             yield line if line.offset or not self._mark else line._replace(content=line.content.removeprefix(BOM))
 
@@ -97,7 +97,7 @@ class JsonlFile(RowsOfBytes):
                 yield line.content, row if isinstance(row, BrokenRecord) else self._chosen.page(row, place)
 
     def _first_rows(self) -> tuple[list[dict[str, Any]], str, bool]:
-        """Those by which fields are chosen, what damage there is before or among them, and whether there is nothing."""
+        """The rows by which fields are chosen, the damage before or among them, and whether there is nothing."""
         rows: list[dict[str, Any]] = []
         damage = ""
         is_empty = True
@@ -115,7 +115,7 @@ class JsonlFile(RowsOfBytes):
 
 
 class JsonArray(JsonlFile):
-    """A file of one JSON array, as ``scrapy crawl -o items.json`` writes it, or of several one behind the other."""
+    """A file of one JSON array, as ``scrapy crawl -o items.json`` writes it, or of several, one after the other."""
 
     kind = "json"
     part: ClassVar = "element"
@@ -145,8 +145,8 @@ def _row(line: Line, place: RecordPlace) -> dict[str, Any] | BrokenRecord:
         is_other = isinstance(error, msgspec.ValidationError) and not content.lstrip().startswith(b"{")
         why = str(error)
     try:
-        # Python writes NaN and halves of surrogate pairs, which are no JSON, and reads them; and numbers may be of any
-        # size in JSON, which is no reason to lose their page.
+        # Python writes NaN and halves of surrogate pairs, which are no JSON, and reads them; and JSON allows numbers of
+        # any size, which is no reason to lose their page.
         row = json.loads(content, parse_int=_number)
     except (ValueError, RecursionError):
         if is_other:

@@ -1,4 +1,4 @@
-"""Lines of a file, packed or not, with the place of each; no line is held that is larger than allowed."""
+"""Lines of a file, packed or not, with the place of each; lines larger than allowed are not held."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Line(NamedTuple):
 
 
 def line_end(beginning: bytes) -> bytes:
-    """What ends the lines of a file that begins so: LF, or CR where there is no LF."""
+    """The line end of a file with this beginning: LF, or CR if there is no LF."""
     return b"\r" if b"\r" in beginning.rstrip() and b"\n" not in beginning else b"\n"
 
 
 def lines_of(pieces: Iterable[UnpackedPiece], most_bytes: int, end_of_line: bytes = b"\n") -> Iterator[Line]:
-    """All lines. What a damaged stretch has cut off is not a line; what follows it begins one."""
+    """All lines. Text that a damaged stretch has cut off is not a line; the text after it begins one."""
     offset = 0  # of the line that is not whole yet
     begun: list[bytes] = []
     size = 0
@@ -58,10 +58,10 @@ def lines_of(pieces: Iterable[UnpackedPiece], most_bytes: int, end_of_line: byte
 
 
 def damaged(offset: int, piece: UnpackedPiece) -> Line:
-    """In place of what a damaged stretch has cut off."""
+    """In place of text that a damaged stretch has cut off."""
     return Line(offset, b"", "damaged", f"{piece.damage} (byte {piece.begins} of the file as it is stored)")
 
 
 def too_large(offset: int, size: int, most_bytes: int) -> Line:
-    """In place of what is not held."""
+    """In place of a line that is not held."""
     return Line(offset, b"", "too-large", f"{size} bytes, at most {most_bytes} are read")

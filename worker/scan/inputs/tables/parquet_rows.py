@@ -1,4 +1,4 @@
-"""Reads Parquet: each row is a page, and only the columns that say something of it are read."""
+"""Reads Parquet: each row is a page, and only the columns that describe it are read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BATCH_ROWS: Final = 1024
 _FIRST_ROWS: Final = 16
 _BUFFER: Final = 1024 * 1024
 _UNSUPPORTED: Final = re.compile("support|implement|unhandled|not built|unrecognized|unknown", re.IGNORECASE)
-"""What Arrow says of what it cannot write, and not of what is damaged."""
+"""Arrow's messages about values that it cannot write, as opposed to damaged ones."""
 
 
 class _Column(NamedTuple):
@@ -38,11 +38,11 @@ class _Column(NamedTuple):
 
 
 class ParquetRows:
-    """A Parquet file. Of a row group that is damaged, the rows before the damage are read, and the next group.
+    """A Parquet file. From a damaged row group, the rows before the damage are read, and then the next group.
 
     Raises:
         DamagedFile: its end, which says where everything is, cannot be read.
-        UsageError: pyarrow is not installed, no column holds a page, or one that was named is not there.
+        UsageError: pyarrow is not installed, no column holds a page, or a column that the user named is not there.
     """
 
     form: Final = "parquet"
@@ -100,10 +100,10 @@ class ParquetRows:
             reading.close()
 
     def refuse_unwritable(self) -> None:
-        """Try what ``write_parts`` needs on the first row.
+        """Try the steps of ``write_parts`` on the first row.
 
         Raises:
-            UsageError: pyarrow can read what is judged of the file, and cannot write all of it.
+            UsageError: pyarrow can read the judged columns of the file, but cannot write all of it.
         """
         reading = self._file.open()
         try:
@@ -114,7 +114,7 @@ class ParquetRows:
                     self._write(writer, self._pa.Table.from_batches([first]), [(first.num_rows - 1, 1)])
         except (self._pa.ArrowException, NotImplementedError, OSError) as error:
             self._see_who_failed(error)
-            if _UNSUPPORTED.search(str(error)):  # what else is wrong is damage, which is told of where it is
+            if _UNSUPPORTED.search(str(error)):  # other errors are damage, which is reported where it is
                 raise self._unwritable(error) from error
         finally:
             reading.close()
@@ -197,8 +197,8 @@ class ParquetRows:
         return self._pq.ParquetWriter(target, schema, **_as_written(source))
 
     def _sliceable(self, type_: pa.DataType, *, is_within: bool = False) -> pa.DataType:
-        """The type as which a column is written. Views within others are the same on the disk as what is no view, and
-        pyarrow does not write parts of them."""
+        """The type in which a column is written. Views within others are the same on the disk as types without views,
+        and pyarrow does not write parts of them."""
         pa, types = self._pa, self._pa.types
         if is_within and types.is_string_view(type_):
             return pa.large_string()
@@ -238,7 +238,7 @@ class ParquetRows:
                     yield BrokenRecord(place, "too-large", f"{size} bytes, at most {self._most_bytes} are read")
 
     def _columns(self, batch: pa.RecordBatch, names: Sequence[str]) -> dict[str, _Column]:
-        """What these names lead to. Of several columns of one name it is the first."""
+        """The columns of these names. Of several columns of one name it is the first."""
         found = {}
         for name in names:
             first, *within = self._ways[name]
@@ -249,8 +249,8 @@ class ParquetRows:
         return found
 
     def _column(self, values: pa.Array) -> _Column:
-        """Characters and bytes as bytes, times in milliseconds, numbers as they are. None for all that is none of
-        these: Python has no type for some of it, and no page is in it."""
+        """Characters and bytes as bytes, times in milliseconds, numbers as they are. None for other values: Python has
+        no type for some of them, and no page is in them."""
         pa, types = self._pa, self._pa.types
         if getattr(values.type, "extension_name", "") == "arrow.uuid":
             words = [None if value is None else str(value).encode() for value in values.to_pylist()]
@@ -284,7 +284,7 @@ class ParquetRows:
     def _batches(
         self, source: pq.ParquetFile, group: int, columns: list[str] | None, most_rows: int
     ) -> Iterator[tuple[int, pa.RecordBatch | str]]:
-        """Batches of a row group, each with its first row's place in it; at last why the rest cannot be read."""
+        """Batches of a row group, each with its first row's place in it; at the end why the rest cannot be read."""
         about = source.metadata.row_group(group)
         rows = about.num_rows
         size = max(1, min(most_rows, rows * _BATCH_BYTES // max(about.total_byte_size, 1)))
@@ -311,13 +311,13 @@ class ParquetRows:
             ) from error
 
     def _see_who_failed(self, error: Exception) -> None:
-        """Raises ``Unavailable`` where it is the disk or the network, not the file."""
+        """Raises ``Unavailable`` if the disk or the network failed, not the file."""
         if isinstance(error, OSError) and error.errno is not None:
             raise failing(self.name, error)
 
 
 def _rows(columns: Mapping[str, _Column]) -> list[dict[str, Any]]:
-    """As values of Python. Characters that are no UTF-8 are bytes."""
+    """As values of Python. Characters that are not UTF-8 are bytes."""
     names = list(columns)
     return [
         dict(zip(names, row, strict=True)) for row in zip(*(one.to_list() for one in columns.values()), strict=True)
@@ -332,7 +332,7 @@ def _decoded(value: bytes | None) -> str | bytes | None:
 
 
 def _ways(schema: pa.Schema) -> dict[str, tuple[str, ...]]:
-    """For each name by which something can be reached the names of the columns that lead there, outer ones first."""
+    """For each name by which a value can be reached, the names of the columns that lead there, outer ones first."""
     found: dict[str, tuple[str, ...]] = {name: (name,) for name in schema.names}
     waiting: list[tuple[tuple[str, ...], Any]] = [((field.name,), field.type) for field in schema]
     while waiting:
@@ -345,7 +345,7 @@ def _ways(schema: pa.Schema) -> dict[str, tuple[str, ...]]:
 
 
 def _runs(kept: Sequence[bool]) -> Iterator[tuple[int, int]]:
-    """The first place and the length of each row of places that are kept."""
+    """The first place and the length of each run of consecutive places that are kept."""
     at = 0
     for is_kept, group in groupby(kept):
         count = len(list(group))
@@ -361,18 +361,18 @@ def _first_group(source: pq.ParquetFile) -> int | None:
 
 
 def _first_rows(source: pq.ParquetFile) -> pa.RecordBatch | None:
-    """Two, or one, with all columns; None where there is none."""
+    """Two rows, or one, with all columns; None if there is none."""
     group = _first_group(source)
     return None if group is None else next(source.iter_batches(2, row_groups=[group], use_threads=False), None)
 
 
 def _as_written(source: pq.ParquetFile) -> dict[str, Any]:
-    """How the columns are packed; as pyarrow likes it where one of them cannot be read."""
+    """The packing of the columns; pyarrow's default if one of them cannot be read."""
     group = _first_group(source)
     if group is None:
         return {}
     try:
-        _first_rows(source)  # Arrow ends the process when it is asked for the name of a compression that there is not
+        _first_rows(source)  # Arrow ends the process when it is asked for the name of an unknown compression
     except Exception:
         return {}
     about = source.metadata.row_group(group)

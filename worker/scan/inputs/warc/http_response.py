@@ -1,4 +1,4 @@
-"""HTTP responses as crawlers stored them, and their bodies without what HTTP put around these."""
+"""HTTP responses as crawlers stored them, and their bodies without the encodings of HTTP."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ _CHUNK: Final = re.compile(rb"[ \t]*([0-9a-fA-F]{1,16})[ \t]*(?:;[^\n]{0,4096})?
 _LINE_END: Final = re.compile(rb"\r?\n")
 _GZIP: Final = b"\x1f\x8b"
 _STEP: Final = 4096
-"""Bytes that are unpacked at once: what follows a member is copied, and a body may have a member of every few bytes."""
+"""Bytes that are unpacked at once: the bytes after a member are copied, and a body may have a member every few
+bytes."""
 _MOST_CODINGS: Final = 4
-"""That lie around each other; a longer list is made to cost, and its body stays as it is."""
+"""Nested encodings; a longer list is made to cost time, and its body stays as it is."""
 _MOST_INTERIM: Final = 8
 
 
@@ -32,7 +33,7 @@ class HttpResponse(NamedTuple):
 
 
 def http_response(block: bytes) -> HttpResponse | None:
-    """The response that a record's block is, behind interim ones (1xx); None where it begins with no status line."""
+    """The HTTP response in a record's block, after interim ones (1xx); None if the block begins with no status line."""
     at = len(block) - len(block.lstrip(b"\r\n"))
     found = None
     for _ in range(_MOST_INTERIM):
@@ -47,7 +48,7 @@ def http_response(block: bytes) -> HttpResponse | None:
 
 
 class _Brotli:
-    """What ``unpacking`` asks of an unpacker, by brotli, which says in its own way that it has more to give."""
+    """The unpacker interface of ``unpacking`` for brotli, which has its own way to say that there is more."""
 
     unused_data: Final = b""
 
@@ -79,7 +80,7 @@ class _Coding(NamedTuple):
     unpacker: Callable[[], Unpacker]
     errors: Callable[[], tuple[type[Exception], ...]]
     has_mark: bool = True
-    """Of what has none, a part that can be unpacked may be chance."""
+    """For an encoding without a mark, a part that can be unpacked may be chance."""
 
 
 _CODINGS: Final = {
@@ -100,10 +101,10 @@ _NAMES: Final = {
 
 
 def body_of(response: HttpResponse, most_bytes: int) -> bytes:
-    """The body without the encodings that HTTP put around it, a little more than the most bytes at most.
+    """The body without the encodings of HTTP, at most a little more than the most bytes.
 
-    Many crawlers take encodings off and leave the header that announces them: what is not packed as its header says
-    is taken as it stands. What is cut short is read as far as it goes.
+    Many crawlers remove encodings and leave the header that announces them: a body that is not packed as its header
+    says is used as it stands. A body that was cut short is read as far as it goes.
     """
     body = response.body
     if any("chunked" in said.lower() for said in response.headers.all("Transfer-Encoding")):
@@ -121,8 +122,8 @@ def body_of(response: HttpResponse, most_bytes: int) -> bytes:
 
 
 def _as_it_is(name: str, body: bytes) -> str:
-    """Servers call gzip deflate, and send deflate without the two bytes that zlib puts before it, which browsers
-    read."""
+    """Servers call gzip deflate, and send deflate without the two bytes that zlib puts before it; browsers read
+    both."""
     if name != "gzip" or body.startswith(_GZIP):
         return name
     has_mark = len(body) > 1 and body[0] & 0x0F == 8 and (body[0] << 8 | body[1]) % 31 == 0
@@ -130,7 +131,7 @@ def _as_it_is(name: str, body: bytes) -> str:
 
 
 def _unpacked(body: bytes, coding: _Coding, most_bytes: int) -> bytes | None:
-    """None where it is not packed so."""
+    """None if it is not packed in this way."""
     found = bytearray()
     at = 0
     unpacker = coding.unpacker()
@@ -155,7 +156,7 @@ def _unpacked(body: bytes, coding: _Coding, most_bytes: int) -> bytes | None:
 
 
 def _without_chunks(body: bytes) -> bytes:
-    """The content of chunks. A body that does not begin with one stands as it is, and so does the rest behind a chunk
+    """The content of chunks. A body that does not begin with one stays as it is, and so does the rest after a chunk
     that does not fit.
     """
     parts: list[bytes] = []

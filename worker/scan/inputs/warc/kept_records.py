@@ -1,4 +1,4 @@
-"""Which records of a file stay when some of its pages go."""
+"""Decides which records of a file stay when some of its pages go."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HELD_BACK: Final = 64 * 1024 * 1024
 class KeptRecords:
     """Which records of a file stay: those that belong to a page wait until it is decided.
 
-    ``write`` is told of each when that is known.
+    ``write`` gets each record once that is known.
     """
 
     def __init__(self, write: Callable[[FoundRecord, bool], None]) -> None:
@@ -26,7 +26,7 @@ class KeptRecords:
         self._bytes = 0
 
     def hold(self, found: FoundRecord, record: WebRecord) -> None:
-        """A record that belongs to a page: the one that it names, or one that names it."""
+        """Take a record that belongs to a page: the page that it names, or one that names it."""
         known = [self._stays[other] for other in record.others if other in self._stays]
         if known:
             self._write(found, any(known))
@@ -37,13 +37,13 @@ class KeptRecords:
             self._let_go(next(iter(self._waiting)), True)
 
     def decide(self, record: WebRecord, stays: bool) -> None:
-        """Whether what belongs to this one stays."""
+        """Decide whether the records of this page stay."""
         for name in filter(None, (record.id, *record.others)):
             self._stays[name] = stays
             self._let_go(name, stays)
 
     def finish(self) -> None:
-        """What belongs to no page of this file stays."""
+        """Records that belong to no page of this file stay."""
         for name in list(self._waiting):
             self._let_go(name, True)
 

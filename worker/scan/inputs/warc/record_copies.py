@@ -1,4 +1,4 @@
-"""Writes records of a WARC or an ARC into one file or two: as they are stored, where that can be told."""
+"""Writes records of a WARC or an ARC into one file or two: in their stored form, where that can be found."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _PIECE: Final = 1024 * 1024
 
 
 class RecordCopies:
-    """Files of records that stay, and, where there is a second one, of those that do not.
+    """Files of records that stay, and, if there is a second one, of those that do not.
 
     Args:
-        source: the file that they are read from, as it is stored.
-        compression: of each record by itself.
+        source: the stored file that they are read from.
+        compression: of each record separately.
         outs: one or two.
-        end: what stands behind each record.
+        end: the bytes after each record.
     """
 
     def __init__(
@@ -30,14 +30,14 @@ class RecordCopies:
         self._end: Final = end
 
     def copy(self, found: FoundRecord, stays: bool) -> None:
-        """A record as it is stored, where it is packed by itself and can be gone to."""
+        """Copy a stored record, if it is packed separately and the file allows going there."""
         if found.stored is None or self._compression is None or not self._source.seekable():
             self.write(found.content, stays)
         else:
             self.copy_span(*found.stored, stays)
 
     def write(self, content: bytes, stays: bool) -> None:
-        """A record as it is to be read."""
+        """Write a record in its unpacked form."""
         if (out := self._out(stays)) is None:
             return
         if self._compression is None:
@@ -47,7 +47,7 @@ class RecordCopies:
                 member.write(content + self._end)
 
     def copy_span(self, begin: int, end: int | None, stays: bool) -> None:
-        """Bytes of the file as it is stored; up to its end where that is None."""
+        """Copy bytes of the stored file; up to its end if that is None."""
         if (out := self._out(stays)) is None:
             return
         self._source.seek(begin)

@@ -1,4 +1,4 @@
-"""Finds the records of a WARC or an ARC one after the other, and the next whole one behind damage."""
+"""Finds the records of a WARC or an ARC one after the other, and the next whole one after damage."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _BETWEEN: Final = 4
 """Bytes between two records."""
 _LINE_ENDS: Final = re.compile(rb"[\r\n]*")
 _MOST_FIRST: Final = 4096
-"""Of a header, before more of it is looked at: most are shorter."""
+"""Bytes of a header, before more of it is looked at: most are shorter."""
 _BEGINNING: Final = 64 * 1024
-"""Of a record that is too large: enough to see what it is."""
+"""Bytes of a record that is too large: enough to see its kind."""
 
 
 class FoundRecord(NamedTuple):
-    """A record, or a stretch that is none and says why in ``broken`` and ``detail``.
+    """A record, or a stretch that is none, with the reason in ``broken`` and ``detail``.
 
-    ``at`` counts the unpacked bytes before it, ``member`` is where its member of the packed file begins. A record that
-    is a member of its own has ``stored``, where that begins and ends. A record that is too large has its first bytes
-    only.
+    ``at`` counts the unpacked bytes before it, ``member`` is where its member of the packed file begins. For a record
+    that is a member of its own, ``stored`` says where that begins and ends. A record that is too large has its first
+    bytes only.
     """
 
     at: int
@@ -37,26 +37,26 @@ class FoundRecord(NamedTuple):
 
 
 class _Ahead:
-    """Unpacked bytes that were not looked at yet, and where members begin and end in them."""
+    """Unpacked bytes that were not looked at yet, and the places where members begin and end in them."""
 
     def __init__(self, pieces: Iterable[UnpackedPiece], form: RecordForm) -> None:
         self.buffer: Final = bytearray()
         self.at = 0
         """Unpacked bytes before the buffer."""
         self.damage: UnpackedPiece | None = None
-        """What comes behind the buffer; nothing is read on until it is passed."""
+        """The pieces after the buffer; nothing is read on until they are passed."""
         self._pieces: Final = iter(pieces)
         self._form: Final = form
         self._barriers: Final[deque[int]] = deque()
-        """Where members begin that begin with a record."""
+        """The places of members that begin with a record."""
         self._unsure: int | None = None
-        """Where the last member begins, while too little of it is there to see with what."""
+        """The place of the last member, while too little of it is there to see how it begins."""
         self._begins: Final[deque[tuple[int, int]]] = deque()
         self._ends: Final[deque[tuple[int, int]]] = deque()
         self.has_ended = False
 
     def fill(self, size: int) -> bool:
-        """Whether there are so many bytes that can belong to one record. There are fewer where the file ends, is
+        """Whether there are this many bytes that can belong to one record. There are fewer if the file ends, is
         damaged, or the next record begins a member.
         """
         while self.reach() < size and self.damage is None and not self.has_ended and self._barrier() is None:
@@ -92,7 +92,7 @@ class _Ahead:
         return self._barriers[0] - self.at if self._barriers else None
 
     def drop(self, size: int) -> None:
-        """Go on behind so many bytes of the buffer."""
+        """Drop this many bytes of the buffer."""
         del self.buffer[:size]
         self.at += size
         self._forget()
@@ -108,7 +108,7 @@ class _Ahead:
             self._unsure = None
 
     def member(self) -> int:
-        """Where, as stored, the member begins that the next byte is in."""
+        """The stored place where the member of the next byte begins."""
         return self._begins[0][1] if self._begins else 0
 
     def is_member_start(self) -> bool:
@@ -116,20 +116,20 @@ class _Ahead:
         return bool(self._begins) and self._begins[0][0] == self.at
 
     def end_of_member(self, at: int) -> int | None:
-        """Where, as stored, the member ends whose last unpacked byte is the one before ``at``."""
+        """The stored end of the member whose last unpacked byte is the one before ``at``."""
         return next((stored for end, stored in self._ends if end == at), None)
 
 
 def records_of(pieces: Iterable[UnpackedPiece], most_bytes: int, form: RecordForm) -> Iterator[FoundRecord]:
-    """All records, and what is none. What the file says of their lengths is believed of no more bytes than are held.
-    Damage costs the record in which it is, and no other one that can be told apart.
+    """All records, and the stretches that are none. The lengths in the file are trusted for no more bytes than are
+    held. Damage costs only the record that it is in, and no other record that can be recognised.
 
-    A length that does not fit is found by what follows: a record ends where the file ends or the next one begins.
+    A wrong length shows in what follows: a record ends where the file ends or the next one begins.
     """
     ahead = _Ahead(pieces, form)
     if ahead.fill(len(_BOM)) and ahead.buffer.startswith(_BOM):
         ahead.drop(len(_BOM))
-    is_told = False  # of what stands here
+    is_told = False  # this place was reported
     while True:
         _skip_line_ends(ahead)
         here = FoundRecord(ahead.at, ahead.member())
@@ -159,7 +159,7 @@ def records_of(pieces: Iterable[UnpackedPiece], most_bytes: int, form: RecordFor
             continue
         detail = "its header has no end, or no length" if size is None else _mismatch(ahead, size, form)
         if ahead.damage is not None and (detail or _is_cut(ahead, here, size or 0)):
-            # What is unpacked of it cannot be trusted; it is told of as the damage that comes next.
+            # Its unpacked bytes cannot be trusted; the damage that comes next reports them.
             _search(ahead, form)
         elif detail or size is None:
             yield here._replace(broken="damaged", detail=detail)
@@ -179,7 +179,7 @@ def _skip_line_ends(ahead: _Ahead) -> None:
 
 
 def _announced(ahead: _Ahead, form: RecordForm) -> int | None:
-    """How many bytes the record has by its header, the header included; None where that does not say it."""
+    """The number of the record's bytes by its header, header included; None if the header does not say it."""
     for most in (_MOST_FIRST, form.most_header):
         ahead.fill(most)
         size = form.size(ahead.buffer, min(most, ahead.reach()))
@@ -189,7 +189,7 @@ def _announced(ahead: _Ahead, form: RecordForm) -> int | None:
 
 
 def _mismatch(ahead: _Ahead, size: int, form: RecordForm) -> str:
-    """Why the record cannot have this size; empty where it can."""
+    """Why the record cannot have this size; empty if it can."""
     if not ahead.fill(size):
         return "the file ends, or another record begins, within it"
     following = _following(ahead, size, form)
@@ -208,7 +208,7 @@ def _following(ahead: _Ahead, size: int, form: RecordForm) -> bytes:
 
 
 def _is_cut(ahead: _Ahead, here: FoundRecord, size: int) -> bool:
-    """Whether the damage is in the record's own member: then its checksum is not to be had, or is wrong."""
+    """Whether the damage is in the record's own member: then its checksum is missing, or is wrong."""
     is_own = ahead.damage is not None and ahead.damage.begins == here.member and ahead.is_member_start()
     return is_own and not bytes(ahead.buffer[size:]).strip(b"\r\n")
 
@@ -223,7 +223,7 @@ def _stored(ahead: _Ahead, here: FoundRecord, size: int, form: RecordForm) -> tu
 
 
 def _skip(ahead: _Ahead, size: int, form: RecordForm) -> None:
-    """Go behind a record that is too large, or to the next one before its end: then its length was wrong."""
+    """Go past a record that is too large, or to the next one before its end: then its length was wrong."""
     end = ahead.at + size
     while ahead.at < end and ahead.fill(min(end - ahead.at, _BEGINNING)) | bool(ahead.buffer):
         step = min(end - ahead.at, ahead.reach())
@@ -237,7 +237,7 @@ def _skip(ahead: _Ahead, size: int, form: RecordForm) -> None:
 
 
 def _search(ahead: _Ahead, form: RecordForm) -> None:
-    """Go to the next place where a record seems to begin; to the damage or to the end where there is none."""
+    """Go to the next place where a record seems to begin; to the damage or to the end if there is none."""
     while True:
         reach = ahead.reach()
         if match := form.start.search(ahead.buffer, 1, reach):

@@ -24,10 +24,10 @@ from worker.scan.inputs.warc.web_record import RecordForm, WebRecord
 from worker.scan.inputs.warc.written_records import marked, revisit
 
 _NO_PAGES: Final = ("text/css", "text/javascript", "text/calendar", "text/dns")
-"""Text that no page consists of."""
+"""Types of text that is never a page."""
 _WEB: Final = re.compile(r"(https?|ftp|file)://", re.IGNORECASE)
 _END: Final = (FoundRecord(-1, -1), None, "end")
-"""Stands behind the last record of a file."""
+"""The bytes after the last record of a file."""
 
 
 class WarcFile(PackedFile):
@@ -47,19 +47,19 @@ class WarcFile(PackedFile):
                 yield found
 
     def write_parts(self, kept: Path, removed: Path | None, fates: Fates) -> list[BrokenRecord]:
-        """Records that have no verdict stay, whatever they hold, but for requests and metadata of a page that goes, and
-        for what is damaged. Those that say of the file as a whole what it is are in both files. Of a page that is
-        revisited requests and metadata stay.
+        """Records without a verdict stay, whatever they hold, except requests and metadata of a page that goes, and
+        damaged records. Records that describe the file as a whole are in both files. Requests and metadata of a
+        revisited page stay.
 
-        A record that is too large to be held is copied as it is stored; where it is packed together with others, it
-        cannot be.
+        A record that is too large to be held is copied in its stored form; if it is packed together with others, it
+        cannot be copied.
         """
         reading = self.file.open()
         try:
             with ExitStack() as stack:
                 outs = [stack.enter_context(path.open("wb")) for path in (kept, removed) if path is not None]
                 beginning = reading.read(FRAME_HEAD)
-                if size := dictionary_frame(beginning):  # without which nothing that follows can be unpacked
+                if size := dictionary_frame(beginning):  # without it no later part can be unpacked
                     beginning += reading.read(size - FRAME_HEAD)
                     for out in outs:
                         out.write(beginning)
@@ -117,7 +117,7 @@ class WarcFile(PackedFile):
             copies.write(revisit(found.content, original), True)
 
     def _found(self) -> Iterator[tuple[FoundRecord, WebRecord | None, ArchivedPage | BrokenRecord | str]]:
-        """Every record, with the page that it is, or the word that says why it is none."""
+        """Every record, with its page, or the word for the reason why it is none."""
         for found in records_of(self.pieces(), self.most_bytes, self._form):
             place = self._place(found)
             record = self._form.read(found.content) if found.content else None
@@ -171,7 +171,7 @@ def _id(record: WebRecord) -> str | None:
 
 
 def _no_page(record: WebRecord, response: HttpResponse | None) -> str | None:
-    """Why a whole record, or one of which this is the beginning, is no page; None where it is one, or should be."""
+    """Why a whole record, or the record with this beginning, is no page; None if it is one, or should be."""
     if record.kind == "conversion":
         return None
     if record.kind not in ("response", "resource"):
@@ -190,7 +190,7 @@ def _no_page(record: WebRecord, response: HttpResponse | None) -> str | None:
 
 
 def _is_page(content_type: str) -> bool:
-    """Where nothing is said, the body will tell."""
+    """If the header says nothing, the body decides."""
     said = essence(content_type)
     is_text = said.startswith("text/") and said not in _NO_PAGES
     return not said or is_text or kind_of_type(said) in ("html", "xml")

@@ -1,4 +1,4 @@
-"""What a record of a WARC or an ARC says of itself, and the two forms that such a record has."""
+"""The header data of a WARC or ARC record, and the two forms that such a record has."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _SCHEME: Final = re.compile(rb"[a-zA-Z][a-zA-Z0-9+.-]{0,20}:")
 _ADDRESS: Final = re.compile(rb"[0-9a-fA-F.:-]{1,45}")
 _DATE: Final = re.compile(rb"\d{8,17}")
 _ARC_FIELDS: Final = 16
-"""Behind the URL, in which there may be blanks; version 2 has eight."""
+"""The fields after the URL, in which there may be blanks; version 2 has eight."""
 
 
 @dataclass(frozen=True, slots=True)
 class WebRecord:
-    """A record: ``kind`` is its ``WARC-Type``, and ``block`` all that comes behind its own header.
+    """A record: ``kind`` is its ``WARC-Type``, and ``block`` everything after its own header.
 
-    ``id`` and ``others``, the records that it says it belongs to, are empty where it has none, as in an ARC.
+    ``id`` and ``others``, the records that it says it belongs to, are empty if it has none, as in an ARC.
     """
 
     kind: str
@@ -52,12 +52,12 @@ class WebRecord:
 
 
 class RecordForm(NamedTuple):
-    """How records of a form are told apart and read.
+    """How records of a form are recognised and read.
 
-    ``start`` finds one behind damage: ``longest`` bytes show that. ``begins`` says whether one begins at a place,
-    however oddly it is written. ``size`` is told the bytes from a record's first one on and how many of them may be
-    looked at; the record's bytes in all, or None where they do not say it. ``ends`` may stand behind a record whatever
-    follows; the first is written.
+    ``start`` finds a record after damage: ``longest`` bytes show it. ``begins`` says whether one begins at a place,
+    however oddly it is written. ``size`` gets the bytes from a record's first one on and how many of them may be looked
+    at; it returns the record's bytes in all, or None if they do not say it. ``ends`` may stand after a record whatever
+    follows; the first one is written.
     """
 
     name: Literal["warc", "arc"]

@@ -1,8 +1,8 @@
-"""WARC records that are written otherwise than they were read: with marks, or as a revisit of what stays for them.
+"""WARC records that are written differently from how they were read: with marks, or as revisits of pages that stay.
 
 A page that is near to another one is no revisit by the profiles of the standard, whose payloads or servers say that
-both are the same. So it has a profile of its own, and no digest of a payload that is not there; what replays archives
-goes by ``WARC-Refers-To-Target-URI`` and ``-Date``. The record keeps its id, by which others of its file name it.
+both are the same. So it has a profile of its own, and no digest of a missing payload; replay programs use
+``WARC-Refers-To-Target-URI`` and ``-Date``. The record keeps its id, by which other records of its file name it.
 
 Source: the WARC format 1.1 (ISO 28500:2017), sections 5 (``extension-field``) and 6.7 (``revisit``).
 """
@@ -19,7 +19,7 @@ from worker.scan.inputs.records import MARKS, Fate, Original, marks_of
 from worker.scan.inputs.warc.http_response import http_response
 
 PROFILE: Final = "urn:x-crawl-dedup:revisit:near-duplicate"
-"""``WARC-Profile`` of pages that are near to the one that they refer to."""
+"""``WARC-Profile`` of pages that are near to the page that they refer to."""
 FIELDS: Final = tuple("-".join(word.capitalize() for word in mark.split("_")) for mark in MARKS)
 """``MARKS`` as fields of a record's header."""
 _OF_BLOCK: Final = frozenset(
@@ -57,7 +57,8 @@ def marked(content: bytes, fate: Fate) -> bytes:
 
 
 def revisit(content: bytes, original: Original) -> bytes:
-    """The record as one that says what stays for it: with its own HTTP header, and without what that announces."""
+    """The record as a revisit that names the page that stays: with its own HTTP header, and without announced
+    content."""
     version, fields, block = _parts_of(content)
     response = http_response(block) if _is_response(fields) else None
     head = block[: len(block) - len(response.body)] if response is not None else b""
@@ -68,7 +69,7 @@ def revisit(content: bytes, original: Original) -> bytes:
         lines.append(_line("WARC-Refers-To", f"<{original.id}>"))
     lines.append(_line("WARC-Refers-To-Target-URI", original.url))
     if original.fetched is not None:
-        with suppress(ValueError, OverflowError, OSError):  # a year that there is not
+        with suppress(ValueError, OverflowError, OSError):  # a year that does not exist
             lines.append(_line("WARC-Refers-To-Date", _date(original.fetched, b"1.0" in version)))
     if head:
         lines.append(_line("WARC-Truncated", "length"))
@@ -93,13 +94,13 @@ def _is_response(fields: list[tuple[str, bytes]]) -> bool:
 
 
 def _line(name: str, value: str) -> bytes:
-    """A field; what would end its line is spelled as in URLs."""
+    """A field; characters that would end its line are spelled as in URLs."""
     value = _UNPRINTED.sub(lambda found: f"%{ord(found[0]):02X}", value)
     return f"{name}: {value}\r\n".encode(errors="replace")
 
 
 def _date(milliseconds: int, in_seconds: bool) -> str:
-    """As ``WARC-Date`` has it: version 1.0 has no fractions."""
+    """In the form of ``WARC-Date``: version 1.0 has no fractions."""
     time = datetime.fromtimestamp(milliseconds / 1000, UTC)
     fraction = "" if in_seconds or not milliseconds % 1000 else f".{milliseconds % 1000:03d}"
     return f"{time:%Y-%m-%dT%H:%M:%S}{fraction}Z"
