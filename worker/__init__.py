@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 DISTRIBUTION: Final = "crawl-dedup"
-"""What pip calls this package."""
+"""The name of this package for pip."""
 
 
 def _version() -> str:
@@ -17,4 +17,4 @@ def _version() -> str:
 
 
 __version__: Final = _version()
-"""As pyproject.toml has it; a checkout that pip has not installed does not know its version."""
+"""The version in pyproject.toml; unknown in a checkout that pip has not installed."""

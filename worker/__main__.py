@@ -8,7 +8,7 @@ from worker.stopping import AskedToStop
 
 
 def run() -> int:
-    """Run the command line; signals are heard from before its modules are imported. Returns the exit code."""
+    """Run the command line; signals are caught before its modules are imported. Returns the exit code."""
     asked = AskedToStop()
     from worker.cli.main import main
 

@@ -1,7 +1,7 @@
-"""What makes compiled functions, *kernels*, of Python's; it is the home of numba, with the kernels themselves.
+"""Compiles Python functions to *kernels*; numba is used only here and in the kernels themselves.
 
-Under ``NUMBA_DISABLE_JIT=1`` kernels are plain Python, which fuzzers can look into. Those of ``worker.page`` run so,
-too, as they are written in what both take for the same: integers below 2**63, and no ``uint64``.
+Under ``NUMBA_DISABLE_JIT=1`` kernels are plain Python, which fuzzers can look into. The kernels of ``worker.page`` run
+in that way, too, as they are written in code that means the same to both: integers below 2**63, and no ``uint64``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ try:
     from numba.core.registry import CPUDispatcher
     from numba.core.runtime import rtsys
     from numba.core.typing import make_concrete_template
-except Exception as error:  # whatever keeps numba from running: no wheel, no LLVM
+except Exception as error:  # anything that keeps numba from running: no wheel, no LLVM
     raise UsageError(
         f"numba cannot run here ({type(error).__name__}: {error}), and nothing works on pages or on the index without "
         "it: install it for this Python and this kind of CPU (pip install numba)"
@@ -35,7 +35,7 @@ except Exception as error:  # whatever keeps numba from running: no wheel, no LL
 COMPILED: Final = not numba.config.DISABLE_JIT
 """False: kernels are plain Python."""
 _COMPILES: Final = "numba:compile"
-"""What numba tells of a function that it does not find in its cache."""
+"""numba's message about a function that it does not find in its cache."""
 
 _log = logging.getLogger(__name__)
 _uncached = False
@@ -55,7 +55,7 @@ class KernelCompiler(Protocol):
 
 
 def compiler_of(package: str, sources: Iterable[str]) -> KernelCompiler:
-    """What makes kernels of functions that stand in these files of a package, or take constants from them."""
+    """A compiler for functions in these files of a package, or for functions that take constants from these files."""
     digest = digest_of(package, sources)
 
     def compiled(
@@ -76,17 +76,17 @@ def compiler_of(package: str, sources: Iterable[str]) -> KernelCompiler:
 
 
 def load_entries(*packages: str) -> None:
-    """Make the entries ready that these packages have, as far as their modules are imported.
+    """Make the entries of these packages ready, as far as their modules are imported.
 
-    They are taken from numba's cache, or compiled. Where numba finds no folder for its cache that it may write to, that
-    is done at each start, with one warning.
+    They are taken from numba's cache, or compiled. If numba finds no writable folder for its cache, it compiles at each
+    start, with one warning.
     """
     for kernel in _entries_of(packages):
         kernel.load()
 
 
 def are_cached(*packages: str) -> bool:
-    """Whether ``load_entries`` would compile nothing that another process could find in the cache later on."""
+    """Whether ``load_entries`` would compile nothing that another process could later find in the cache."""
     return all(kernel.is_cached() for kernel in _entries_of(packages))
 
 
@@ -96,22 +96,23 @@ def _entries_of(packages: tuple[str, ...]) -> list[_Kernel]:
 
 
 def entry_point(kernel: Any) -> Callable[..., Any]:
-    """A kernel without the choice among signatures, which takes a third of a short call: it has one, and the arguments
-    must be of its types."""
+    """A kernel without the choice among signatures, which takes a third of a short call: it has one signature, and the
+    arguments must be of its types."""
     return cast(Callable[..., Any], kernel.load() if COMPILED else kernel)
 
 
 class _Translation(JITCodeLibrary):  # type: ignore[misc]
-    """LLVM's code for a kernel, to be optimised and made machine code where it is linked into others, not by itself."""
+    """LLVM's code for a kernel; it is optimised and compiled to machine code where it is linked into others, not
+    alone."""
 
     def finalize(self) -> None:
-        """It is done without a link to what it calls."""
+        """Finalise without a link to the functions that it calls."""
         self._finalize_dynamic_globals()
         self._finalized = True
 
 
 class _MachineCode(JITCodeLibrary):  # type: ignore[misc]
-    """What Python calls, with all the translations in it that it calls, each linked once."""
+    """The code that Python calls, with all the translations that it calls in it, each linked once."""
 
     def finalize(self) -> None:
         """Link, optimise, emit."""
@@ -120,7 +121,7 @@ class _MachineCode(JITCodeLibrary):  # type: ignore[misc]
 
 
 def _callees_first(library: CodeLibrary, seen: dict[CodeLibrary, None]) -> dict[CodeLibrary, None]:
-    """LLVM drops what nothing calls yet, so callers have to be linked before what they call."""
+    """LLVM drops functions that nothing calls yet, so callers have to be linked before the functions that they call."""
     if isinstance(library, _Translation | _MachineCode):
         for called in library._linking_libraries:
             if called not in seen:
@@ -138,11 +139,11 @@ class _Pipeline(Compiler):  # type: ignore[misc]
 
 
 class _Cache(FunctionCache):  # type: ignore[misc]
-    """numba's cache, from which a function comes without all that it takes to compile one."""
+    """numba's cache, from which a function comes without the modules that are needed to compile one."""
 
     def load_overload(self, sig: str, target_context: Any) -> Any:
-        """As numba's own, which first has all rules of types and LLVM's code installed, of 230 modules: half of a
-        process's memory."""
+        """As numba's own, which first installs all rules of types and LLVM's code, of 230 modules: half of a process's
+        memory."""
         rtsys.initialize(target_context)
         return self._load_overload(sig, target_context)
 
@@ -150,9 +151,9 @@ class _Cache(FunctionCache):  # type: ignore[misc]
 class _Kernel(CPUDispatcher):  # type: ignore[misc]
     """A function that is compiled for one signature when it is first needed: for Python or for another kernel.
 
-    Most kernels are called by kernels only. numba would make each of them ready to run by itself, which takes twice the
-    time, and take each from its cache at each start. Here a kernel is but translated for those that call it; the one
-    that Python calls becomes machine code, with all that it calls in it.
+    Most kernels are called by kernels only. numba would make each of them ready to run alone, which takes twice the
+    time, and load each from its cache at each start. Here a kernel is only translated for the kernels that call it; the
+    kernel that Python calls becomes machine code, with all that it calls in it.
     """
 
     def __init__(self, function: Callable[..., Any], signature: str, options: dict[str, bool]) -> None:
@@ -162,7 +163,7 @@ class _Kernel(CPUDispatcher):  # type: ignore[misc]
         self._translated: Any = None
 
     def load(self) -> Any:
-        """Compile it for Python, or take it from numba's cache; returns what can be called."""
+        """Compile it for Python, or load it from numba's cache; returns the function to call."""
         with global_compiler_lock:
             if self._can_compile:
                 self._find_cache()
@@ -180,17 +181,18 @@ class _Kernel(CPUDispatcher):  # type: ignore[misc]
             return key in self._cache._cache_file._load_index()
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Asked by numba when it meets a call of the kernel in another one."""
+        """Called by numba when it meets a call of the kernel in another one."""
         signature = [self._translation().signature]
         called, args = self._compiler.fold_argument_types(args, kws)
         return make_concrete_template(self.__name__, key=self.__name__, signatures=signature), called, args, {}
 
     def get_overload(self, sig: Any) -> Any:
-        """Asked by numba when it translates that call."""
+        """Called by numba when it translates that call."""
         return self._translation().entry_point
 
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
-        """Asked by numba when Python calls the kernel and no signature is compiled; returns what is called instead."""
+        """Called by numba when Python calls the kernel and no signature is compiled; returns the function to call
+        instead."""
         self.load()
         return self
 
@@ -233,10 +235,10 @@ class _Kernel(CPUDispatcher):  # type: ignore[misc]
 
 
 def digest_of(package: str, sources: Iterable[str]) -> str:
-    """Of the sources of all functions that call one another: it has to be part of their names in numba's cache.
+    """A digest of the sources of all functions that call one another: it must be part of their names in numba's cache.
 
-    numba looks at the time stamp of a function's own file only, and would take a function from its cache although one
-    that it calls, in another file, has changed since.
+    numba looks only at the time stamp of a function's own file, and would load a function from its cache although a
+    function that it calls, in another file, has changed since.
     """
     digest = hashlib.blake2b(pkgutil.get_data("worker", "compiling.py") or b"", digest_size=6)
     for name in sources:
@@ -245,7 +247,7 @@ def digest_of(package: str, sources: Iterable[str]) -> str:
 
 
 def must_compile() -> None:
-    """For what cannot run as plain Python.
+    """For code that cannot run as plain Python.
 
     Raises:
         UsageError: numba's compilation is switched off.

@@ -1,8 +1,8 @@
-"""Folders that results are written to, here or at a URL that fsspec knows: a file has its name only when it is whole.
+"""Folders for results, here or at a URL that fsspec knows: a file gets its name only when it is whole.
 
-Here a file is renamed when all of it is on the disk (``crawler_plugin.wire.files.replaced``). At a URL it is made on
-this machine, in the folder for temporary files, and sent when all of it is there: an object of a store appears when it
-has arrived; on other file systems it is sent under another name and renamed there.
+Here a file is renamed when all of it is on the disk (``crawler_plugin.wire.files.replaced``). For a URL it is made on
+this machine, in the folder for temporary files, and sent when it is whole: an object of a store appears when it has
+arrived; on other file systems it is sent under another name and renamed there.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _STORES: Final = frozenset(("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "os
 
 
 def is_url(name: str) -> bool:
-    """Whether this names something that is not a path here."""
+    """Whether this names something other than a path here."""
     return bool(_URL.match(name))
 
 
 def shown(said: str) -> str:
-    """A name, or what is said of it, without user names and passwords: a URL may have others in it."""
+    """A name, or a message about it, without user names and passwords: a URL may have others in it."""
     return _USERINFO.sub("//", said)
 
 
@@ -60,10 +60,10 @@ def file_system(url: str) -> tuple[Any, str]:
 
 
 class Folder:
-    """A folder, which need not be there yet: it comes with the first file that is written. Names of files in it are
+    """A folder, which need not exist yet: it comes with the first file that is written. Names of files in it are
     relative, with ``/`` between folders.
 
-    All methods raise ``Unavailable`` where the disk or the network fails, and ``UsageError`` where such a URL cannot be
+    All methods raise ``Unavailable`` if the disk or the network fails, and ``UsageError`` if such a URL cannot be
     opened at all.
     """
 
@@ -75,14 +75,14 @@ class Folder:
         return shown(self.where)
 
     def path(self, name: str) -> str:
-        """The path or the URL of a file, by which it can be read."""
+        """The path or the URL from which a file can be read."""
         return f"{self.where.rstrip('/')}/{name}"
 
     @contextmanager
     def replaced(self, name: str) -> Generator[Path]:
-        """An empty file on this machine to write to, which takes the place of ``name`` when all of it is there.
+        """An empty file on this machine to write to, which takes the place of ``name`` when it is whole.
 
-        Whatever is raised inside, what was there before stays. Two processes at once need two names.
+        If anything is raised inside, the previous file stays. Two processes at once need two names.
         """
         if self.is_here:
             target = Path(self.path(name))
@@ -104,15 +104,15 @@ class Folder:
                 beside.unlink()
 
     def write(self, name: str, content: bytes) -> None:
-        """A small file, as ``replaced`` makes it."""
+        """Write a small file, as ``replaced`` makes it."""
         with self.replaced(name) as beside:
             beside.write_bytes(content)
 
     def open(self, name: str) -> BinaryIO:
-        """A file to read, in which can be sought.
+        """A file to read, which allows seeking.
 
         Raises:
-            FileNotFoundError: there is none.
+            FileNotFoundError: there is no such file.
         """
         with self._failing(name, "read"):
             if self.is_here:
@@ -121,14 +121,14 @@ class Folder:
             return cast(BinaryIO, system.open(path, "rb"))
 
     def read(self, name: str) -> bytes | None:
-        """All of a small file; None where there is none."""
+        """All of a small file; None if there is none."""
         if self.size(name) is None:
             return None
         with self.open(name) as file, self._failing(name, "read"):
             return file.read()
 
     def size(self, name: str) -> int | None:
-        """Of a file, in bytes; None where there is none."""
+        """The size of a file, in bytes; None if there is none."""
         with self._failing(name, "read"), suppress(FileNotFoundError, NotADirectoryError):
             if self.is_here:
                 path = Path(self.path(name))
@@ -140,7 +140,7 @@ class Folder:
         return None
 
     def names(self, suffix: str = "") -> list[str]:
-        """Of all files in it and in its folders that end so, sorted."""
+        """The names of all files in it and in its folders with this ending, sorted."""
         with self._failing("", "listed"), suppress(FileNotFoundError):
             if self.is_here:
                 top = Path(self.where)
@@ -153,7 +153,7 @@ class Folder:
         return []
 
     def remove(self, name: str) -> None:
-        """Take a file away, if it is there."""
+        """Remove a file, if it exists."""
         with self._failing(name, "removed"), suppress(FileNotFoundError):
             if self.is_here:
                 Path(self.path(name)).unlink()
@@ -176,7 +176,7 @@ class Folder:
 
     @contextmanager
     def _failing(self, name: str, what: str, kind: type[Exception] = Exception) -> Generator[None]:
-        """What a file system of fsspec raises is its own affair. What is not there is none where it was to be read."""
+        """Each file system of fsspec has its own errors. A missing file is no file if it was to be read."""
         try:
             yield
         except (Unavailable, UsageError):

@@ -23,28 +23,28 @@ __all__ = ["PAGES", "SCHEMA", "fingerprint", "pages"]
 def fingerprint(batch: pa.RecordBatch, settings: Settings | None = None) -> pa.RecordBatch:
     """The records of pages: a row of ``SCHEMA`` for each row of ``PAGES``, in their order.
 
-    A pure function, which reads no file but those that ``settings`` name: without any, the defaults are in force,
+    A pure function, which reads no files except those that ``settings`` name: without any settings, the defaults hold,
     whatever settings lie on this machine. A page that cannot be read is a record that says so. Pages are read in this
-    process, and nothing but their length bounds what that takes; the first call of a process takes a second, and on a
+    process, and only their length bounds the time and memory; the first call of a process takes a second, and on a
     machine that has never run it half a minute more.
 
     Raises:
-        ValueError: a column is none of a page's, or of a type that cannot become that of the page's.
+        ValueError: a column is not one of a page's, or has a type that cannot become that of the page's.
         UsageError: a file that the settings name cannot be read.
     """
     return records_of(batch, settings or Settings())
 
 
 def pages(*inputs: str, settings: Settings | None = None, **fields: str) -> Iterator[pa.RecordBatch]:
-    """What archives hold, in batches of the schema ``PAGES``.
+    """The pages of archives, in batches of the schema ``PAGES``.
 
     Args:
-        inputs: files, folders, patterns and URLs, as of ``python -m worker scan``.
-        settings: of which ``topics.max_message_bytes`` bounds a page.
-        fields: ``url``, ``body``, ``text`` or ``id`` = the name of the column or field that it stands in.
+        inputs: files, folders, patterns and URLs, as for ``python -m worker scan``.
+        settings: ``topics.max_message_bytes`` of these bounds a page.
+        fields: ``url``, ``body``, ``text`` or ``id`` = the name of the column or field that holds it.
 
     Raises:
-        UsageError: an input is not there, cannot be read, or is of no form that is known.
+        UsageError: an input is not there, cannot be read, or has no known form.
         Unavailable: the disk, or the network, fails while it is read.
     """
     return archived(inputs, settings or Settings(), Fields(**fields))

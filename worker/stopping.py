@@ -1,4 +1,4 @@
-"""Hears when a process is asked to stop. This module imports next to nothing, so that it is there at once."""
+"""Catches requests to stop a process. This module imports next to nothing, so that it works at once."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ FOR_GOOD: Final = signal.SIGUSR1
 
 
 class AskedToStop:
-    """SIGTERM, SIGINT and ``FOR_GOOD``, remembered from when this is made on: who asks while the worker starts is
-    heard, too."""
+    """SIGTERM, SIGINT and ``FOR_GOOD``, remembered from when this object is made: a request that comes while the worker
+    starts counts, too."""
 
     def __init__(self) -> None:
         self.for_good = False
-        """Whether ``FOR_GOOD`` was among what it was asked by."""
+        """Whether ``FOR_GOOD`` was among the requests."""
         self._by: int | None = None
         self._stop: Callable[[], None] | None = None
         self._before = {
@@ -36,7 +36,7 @@ class AskedToStop:
             stop()
 
     def leave(self) -> None:
-        """Signals do again what they did before this was made, and the one that came in between does it now."""
+        """Restore what signals did before this object was made; a signal that came in between takes effect now."""
         for number, handler in self._before.items():
             signal.signal(number, handler)
         if self._by is not None:

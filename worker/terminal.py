@@ -10,35 +10,36 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 _UNBOUNDED: Final = 1_000_000
-"""Columns of what is no terminal: no line is broken, however long a URL in it is. What shows it may."""
+"""Columns of an output that is no terminal: no line is broken, however long a URL in it is. The viewer may break it."""
 
 
 def columns() -> int:
-    """Of the terminal that standard output is, or what the environment's ``COLUMNS`` says; else as good as no end."""
+    """The columns of the terminal that standard output is, or those in the environment's ``COLUMNS``; otherwise
+    practically no limit."""
     told = os.environ.get("COLUMNS", "")
     if told.isdecimal() and int(told):
         return int(told)
     try:
         return os.get_terminal_size(sys.stdout.fileno()).columns or _UNBOUNDED
-    except (ValueError, OSError):  # no file, or one that is no terminal
+    except (ValueError, OSError):  # no file, or no terminal
         return _UNBOUNDED
 
 
 def fitted(text: str) -> str:
-    """Its lines, those that are wider than ``columns`` broken between words; a word, as a URL, is never cut."""
+    """The text's lines, with lines wider than ``columns`` broken between words; a word, such as a URL, is never cut."""
     return "\n".join(piece for line in text.split("\n") for piece in _broken(line))
 
 
 def aligned(rows: Iterable[Sequence[str]], right: Collection[int] = (), gap: int = 2, indent: str = "") -> list[str]:
-    """A line a row, without colours and without spaces at its end; where ``columns`` are too few, cells have several.
+    """A line for each row, without colours or spaces at its end; if ``columns`` are too few, cells have several.
 
     Args:
-        rows: cells as they are shown; a wide character takes two columns of the terminal.
+        rows: cells in the form to show; a wide character takes two columns of the terminal.
         right: numbers of the columns whose cells end together, as figures do; cells of the others begin together.
         gap: spaces between columns.
-        indent: what each line begins with.
+        indent: the beginning of each line.
     """
-    from rich.console import Console  # here: half of what a short command takes, and only tables need it
+    from rich.console import Console  # here: it takes half of a short command's time, and only tables need it
     from rich.table import Table
     from rich.text import Text
 
@@ -49,7 +50,7 @@ def aligned(rows: Iterable[Sequence[str]], right: Collection[int] = (), gap: int
         column.overflow = "fold"
         column.justify = "right" if number in right else "left"
     if not table.rows:
-        return []  # of which rich makes an empty line
+        return []  # rich makes an empty line of these
     shown = io.StringIO()
     Console(file=shown, width=max(columns() - len(indent), 1), color_system=None).print(table)
     return [f"{indent}{line}".rstrip() for line in shown.getvalue().split("\n")[:-1]]

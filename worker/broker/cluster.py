@@ -1,4 +1,4 @@
-"""Three brokers on this machine that are one cluster: what is lost with one of them, the others have."""
+"""Three brokers on this machine that are one cluster: if one is lost, the others have all its data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from worker.broker.ports import free_port
 from worker.broker.server import LocalBroker, new_cluster_id
 
 NODES: Final = 3
-"""The fewest of which one may be away while most of the controllers, and two copies of each record, are there."""
+"""The fewest brokers of which one may be away while most of the controllers, and two copies of each record, are
+there."""
 LOOK_EVERY_S: Final = 0.2
 
 _log = logging.getLogger(__name__)
@@ -25,8 +26,8 @@ _log = logging.getLogger(__name__)
 class LocalCluster:
     """Brokers on 127.0.0.1, each of them controller, too, whose topics live in folders of ``data_dir``.
 
-    ``port`` is the first one's, and the others follow it; 0 takes free ones. As a context manager they run inside the
-    block. ``nodes`` may be killed, stopped and started one by one.
+    ``port`` is the first broker's, and the others follow it; 0 takes free ones. As a context manager they run inside
+    the block. ``nodes`` may be killed, stopped and started one by one.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class LocalCluster:
         return ",".join(node.bootstrap_servers for node in self.nodes)
 
     def start(self) -> None:
-        """Start those that do not run, and wait until all serve clients.
+        """Start the brokers that do not run, and wait until all serve clients.
 
         Raises:
             UsageError: as ``LocalBroker.start``.
@@ -99,11 +100,11 @@ class LocalCluster:
         self._each(LocalBroker.kill)
 
     def keep(self) -> NoReturn:
-        """Start again each broker that ends by itself, and say so, until this is interrupted.
+        """Restart each broker that ends unexpectedly, and report it, until this is interrupted.
 
         Raises:
-            UsageError: one could not be started again, as a file or setting was changed.
-            Unavailable: the same, as room, memory or a port is missing.
+            UsageError: a broker could not be started again, because a file or setting was changed.
+            Unavailable: the same, because room, memory or a port is missing.
         """
         while True:
             for number, node in enumerate(self.nodes, 1):

@@ -1,7 +1,7 @@
-"""What the broker is told: Kafka's properties, log4j's, and the JVM's options.
+"""The broker's configuration: Kafka's properties, log4j's, and the JVM's options.
 
-All paths are relative to the data folder, where the JVM is started: no character of the folder's name then has a
-meaning in a properties file (a comma in ``log.dirs`` would make two folders of one).
+All paths are relative to the data folder, where the JVM is started: so no character of the folder's name has a meaning
+in a properties file (a comma in ``log.dirs`` would make two folders of one).
 """
 
 from __future__ import annotations
@@ -17,19 +17,20 @@ PROPERTIES: Final = "server.properties"
 LOG4J: Final = "log4j2.properties"
 BROKER_LOG: Final = "broker.log"
 JVM_OUTPUT: Final = "jvm.log"
-"""What the JVM itself says, of the last start only."""
+"""The JVM's own output, of the last start only."""
 
 HOST: Final = "127.0.0.1"
 DEFAULT_HEAP_MB: Final = 384
 AMPLE_HEAP_MB: Final = 1024
-"""What Kafka's own start script gives. From here on the broker has all of it at once and collects as there."""
+"""The heap that Kafka's own start script gives. From here on the broker has all of it at once and collects as there."""
 LARGEST_RECORD_BATCH: Final = 16 * 1024 * 1024
-"""Bytes; the topics set their own bound (8 MiB by default), this one holds for topics that somebody makes by hand."""
+"""Bytes; the topics set their own bound (8 MiB by default), this one holds for topics that someone makes by hand."""
 
 
 @dataclass(frozen=True)
 class Node:
-    """One of several brokers that are a cluster. ``number`` counts from 1; ``controllers`` are ports, one a node."""
+    """One of several brokers that are a cluster. ``number`` counts from 1; ``controllers`` are ports, one for each
+    node."""
 
     number: int
     cluster_id: str
@@ -37,9 +38,9 @@ class Node:
 
 
 def node_properties(node: Node) -> dict[str, str]:
-    """What a node of a cluster is told besides ``server_properties``: who the others are, and how much is copied.
+    """The properties of a cluster's node in addition to ``server_properties``: the other nodes, and how much is copied.
 
-    Every topic is on all nodes, unless its maker says otherwise, and takes a record once two of them have it.
+    Every topic is on all nodes, unless its maker says otherwise, and accepts a record once two of them have it.
     """
     copies, least = str(len(node.controllers)), "2"
     voters = (f"{number}@{HOST}:{port}" for number, port in enumerate(node.controllers, 1))
@@ -53,7 +54,7 @@ def node_properties(node: Node) -> dict[str, str]:
         "transaction.state.log.min.isr": least,
         "share.coordinator.state.topic.replication.factor": copies,
         "share.coordinator.state.topic.min.isr": least,
-        # A follower that is dead or frozen holds up every record until it is no longer counted on: not for 30 s.
+        # A follower that is dead or frozen holds up every record until it no longer counts: not for 30 s.
         "replica.lag.time.max.ms": "3000",
     }
 
@@ -79,7 +80,7 @@ def server_properties(port: int, controller_port: int) -> dict[str, str]:
         "transaction.state.log.min.isr": "1",
         "share.coordinator.state.topic.replication.factor": "1",
         "share.coordinator.state.topic.min.isr": "1",
-        # Never to be changed: keys of groups and transactions are hashed over these. 50, the default, start slower.
+        # Never to be changed: keys of groups and transactions are hashed over these. 50, the default, starts slower.
         "offsets.topic.num.partitions": "8",
         "transaction.state.log.num.partitions": "8",
         # The first member of a group does not wait three seconds for others, and tests may ask for short sessions.
@@ -87,7 +88,8 @@ def server_properties(port: int, controller_port: int) -> dict[str, str]:
         "group.min.session.timeout.ms": "500",
         # A dead worker's transaction is aborted within this of its transaction.timeout.ms, not up to 10 s later.
         "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
-        # After a crash the controller thinks the broker alive until its session ends, and refuses its return till then.
+        # After a crash the controller believes the broker alive until its session ends, and refuses its return till
+        # then.
         "broker.session.timeout.ms": "2000",
         "broker.heartbeat.interval.ms": "400",
         "message.max.bytes": str(LARGEST_RECORD_BATCH),
@@ -133,21 +135,21 @@ def log4j_properties() -> dict[str, str]:
 def java_options(heap_mb: int) -> list[str]:
     """The JVM's options: small and quick to start rather than fast for days, below ``AMPLE_HEAP_MB``."""
     if heap_mb >= AMPLE_HEAP_MB:
-        # Where all stands still for the collection of a third of a gigabyte at once, it does so for 40 to 60 ms.
+        # A collection of a third of a gigabyte at once stops everything for 40 to 60 ms.
         memory = [f"-Xms{heap_mb}m", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35"]
     else:
-        # A third of what it has at first is for new objects: with little, a broker that works stands still often.
+        # A third of its initial heap is for new objects: with little, a busy broker stands still often.
         memory = [f"-Xms{max(min(64, heap_mb), heap_mb // 6)}m", "-XX:+UseSerialGC"]
     return [
         f"-Xmx{heap_mb}m",
         *memory,
         "-XX:TieredStopAtLevel=1",
-        # Only reserved: with less, all stands still for .1 s a minute after the start, for old code to be thrown away.
+        # Only reserved: with less, everything stops for .1 s a minute after the start, to discard old code.
         "-XX:ReservedCodeCacheSize=240m",
-        # Without heap a broker lives on as a wreck that answers some requests; gone is better.
+        # Without heap a broker lives on as a wreck that answers some requests; it is better if it ends.
         "-XX:+ExitOnOutOfMemoryError",
         "-XX:ErrorFile=jvm-crash.log",
-        # Direct buffers above this are given back at once; else every thread keeps one of its largest message.
+        # Direct buffers above this are freed at once; otherwise every thread keeps one of its largest message.
         "-Djdk.nio.maxCachedBufferSize=262144",
         "-Djava.awt.headless=true",
         f"-Dlog4j2.configurationFile={LOG4J}",

@@ -27,16 +27,16 @@ _FRAME: Final = re.compile(r"^\s+(at |\.\.\. \d+ more)|^WARNING: |^SLF4J: ")
 
 
 class PortTaken(Exception):
-    """Somebody took the port between the look whether it is free and Kafka's own try."""
+    """Another program took the port between the check that it is free and Kafka's own attempt."""
 
 
 def why_it_ended(folder: Path, status: int | None, *, since: int = 0) -> Stop:
     """The error for a JVM that ended with ``status`` (as in subprocess; None: it hung and was killed).
 
-    Only what the broker's log got after byte ``since`` counts.
+    Only text in the broker's log after byte ``since`` counts.
 
     Raises:
-        PortTaken: in place of an error, as another port may do.
+        PortTaken: in place of an error, since another port may work.
     """
     return diagnose(_words(folder, since), folder, status)
 
@@ -70,7 +70,7 @@ def last_lines(folder: Path) -> str:
 
 
 def _words(folder: Path, since: int) -> str:
-    """What the JVM said, then what Kafka logged from byte ``since`` on."""
+    """The JVM's output, then Kafka's log from byte ``since`` on."""
     return _tail(folder / JVM_OUTPUT, 0) + _tail(folder / BROKER_LOG, since)
 
 

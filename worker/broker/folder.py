@@ -17,9 +17,9 @@ from worker.broker.jars import KAFKA
 LOCK: Final = "broker.lock"
 WRITTEN_BY: Final = "kafka.version"
 MINIMUM_FREE_BYTES: Final = 256 * 1024 * 1024
-"""Below this a start is refused: Kafka stops for good at the first write that fails."""
+"""Bytes below which a start is refused: Kafka stops for good at the first write that fails."""
 PATIENCE_S: Final = 3.0
-"""How long a start waits for a broker that is just ending; one that was killed a moment ago takes milliseconds."""
+"""How long a start waits for a broker that is just ending; a broker killed a moment ago takes milliseconds."""
 META: Final = "meta.properties"
 
 
@@ -46,7 +46,7 @@ class DataFolder:
 
     @classmethod
     def claim(cls, path: Path, *, minimum_free_bytes: int = MINIMUM_FREE_BYTES, node: int = 1) -> DataFolder:
-        """Make the folder if it is not there, and hold it until ``release``; ``node`` is the number of its broker.
+        """Make the folder if it does not exist, and hold it until ``release``; ``node`` is the number of its broker.
 
         Raises:
             UsageError: it cannot be written, holds other things, or was written by another Kafka.
@@ -84,7 +84,7 @@ class DataFolder:
         return (self.logs / META).exists()
 
     def write_down(self, holder: str) -> None:
-        """Note who holds the folder and which Kafka writes it, for later starts to read.
+        """Write down the holder of the folder and the Kafka version, for later starts to read.
 
         Raises:
             UsageError: the folder cannot be written.
@@ -97,7 +97,7 @@ class DataFolder:
             raise _cannot_write(self.path, error) from error
 
     def release(self) -> None:
-        """Let go of the folder; a JVM that inherited the lock still holds it."""
+        """Release the folder; a JVM that inherited the lock still holds it."""
         self._lock.close()
 
     def _check_space(self, minimum: int) -> None:
@@ -132,7 +132,7 @@ def _held(path: Path) -> HeldFile:
 
 
 def read_meta(path: Path) -> dict[str, str]:
-    """What Kafka has written of its storage into the data folder ``path``; nothing where it was not set up."""
+    """Kafka's own description of its storage in the data folder ``path``; nothing if it was not set up."""
     try:
         lines = (path / LOGS / META).read_text("utf-8", errors="replace").splitlines()
     except FileNotFoundError:
@@ -154,7 +154,7 @@ def other_format(path: Path, detail: str) -> UsageError:
 
 
 def _refuse_foreign(path: Path) -> None:
-    """Somebody's documents are no place for a broker's files."""
+    """Refuse a folder with other files: someone's documents are no place for a broker's files."""
     if (path / LOCK).exists():
         return
     strangers = (entry for entry in path.iterdir() if entry.name != "lost+found")  # a new disk's own folder

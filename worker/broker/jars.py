@@ -1,9 +1,9 @@
 """The jars of Apache Kafka: pinned by name and SHA-256, fetched once from Maven Central, checked at every start.
 
-``kafka.lock`` holds what ``jgo.resolve()`` makes of ``kafka_2.13``, a line a jar, plus the binding that lets Kafka log
-through log4j. Fetching by that list instead of resolving anew spares the first start 14 of 21 seconds, and a torn or
-foreign jar is found, since jgo writes in place and only warns of a wrong checksum. After a change of ``KAFKA``:
-``python -m tools.resolve_jars > worker/broker/kafka.lock``.
+``kafka.lock`` holds the result of ``jgo.resolve()`` for ``kafka_2.13``, one line for each jar, plus the binding that
+lets Kafka log through log4j. Fetching by that list instead of resolving anew saves the first start 14 of 21 seconds,
+and a torn or foreign jar is found, since jgo writes in place and only warns of a wrong checksum. After a change of
+``KAFKA``: ``python -m tools.resolve_jars > worker/broker/kafka.lock``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from crawler_plugin.wire.files import FOR_ALL, HeldFile
 KAFKA: Final = "4.1.2"
 _JARS_TOLD: Final = 10
 AT_ONCE: Final = 6
-"""Downloads side by side; more than a handful and Maven Central answers "too many requests"."""
+"""Downloads side by side; with more than a handful Maven Central answers "too many requests"."""
 
 MISSING_EXTRA: Final = (
     "python -m worker broker needs {package}, which is not installed: pip install 'crawl-dedup[demo]'"
@@ -67,10 +67,10 @@ def pinned_jars() -> tuple[Jar, ...]:
 
 
 def classpath(announce: Callable[[str], None] = lambda message: None) -> list[Path]:
-    """The jars as files, fetched where they are missing or damaged; ``announce`` hears of a download.
+    """The jars as files, fetched if they are missing or damaged; ``announce`` gets a message about a download.
 
-    They are kept in jgo's cache: ``M2_REPO``, else ``~/.m2/repository``. With all of them there, nothing is written and
-    no network is used.
+    They are kept in jgo's cache: ``M2_REPO``, otherwise ``~/.m2/repository``. If all of them are there, nothing is
+    written and no network is used.
 
     Raises:
         UsageError: jgo is not installed, or its cache cannot be written.
@@ -130,7 +130,7 @@ def _fetch(jars: Sequence[Jar], repository: Path, announce: Callable[[str], None
 
 
 def _alone_in(repository: Path) -> HeldFile:
-    """One process at a time: jgo writes a jar in place, and a second reader would take the half for the whole."""
+    """One process at a time: jgo writes a jar in place, and a second reader would mistake the half for the whole."""
     repository.mkdir(parents=True, exist_ok=True)
     return HeldFile(repository / ".crawl-dedup.lock", FOR_ALL, waits=True)
 
@@ -162,7 +162,7 @@ def _download_one(central: Any, jar: Jar, repository: Path) -> None:
         if not jar.is_whole_in(repository):
             raise _not_fetched(jar, "its SHA-256 is not the pinned one")
     except BaseException as error:
-        path.unlink(missing_ok=True)  # Half a jar would be taken for whole by every other program that uses this cache.
+        path.unlink(missing_ok=True)  # Half a jar would pass for a whole one in every other program that uses this cache.
         if isinstance(error, (requests.RequestException, RuntimeError)):
             raise _not_fetched(jar, _innermost(error)) from error
         raise

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Final
 
 SHELL: Final = "/bin/sh"
-# The leash reads the JVM's pid, then waits for its input to end. That happens when it is let go on purpose (then it is
-# already gone itself) or when the parent has died, by SIGKILL too: the kernel closes the pipe.
+# The leash reads the JVM's pid, then waits for its input to end. That happens when it is closed on purpose (then the
+# JVM is already gone) or when the parent has died, by SIGKILL too: the kernel closes the pipe.
 LEASH: Final = 'read -r pid && { read -r end; kill -KILL "$pid"; }'
 
 
 class Jvm:
     """A running JVM.
 
-    A leash beside it kills it once this process is gone. Linux's PR_SET_PDEATHSIG would do so without a second process,
-    but fires when the *thread* that started the JVM ends, and exists on Linux only.
+    A leash process next to it kills it once this process is gone. Linux's PR_SET_PDEATHSIG would do so without a second
+    process, but fires when the *thread* that started the JVM ends, and exists on Linux only.
     """
 
     def __init__(self, command: Sequence[str | Path], *, folder: Path, output: Path, inherit: Sequence[int]) -> None:
@@ -58,7 +58,7 @@ class Jvm:
         return self._process.poll() is None
 
     def wait(self, timeout_s: float | None = None) -> int | None:
-        """The exit status (negative: a signal) once it ends; None when it still runs after ``timeout_s`` seconds."""
+        """The exit status (negative: a signal) once it ends; None if it still runs after ``timeout_s`` seconds."""
         try:
             return self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:

@@ -1,4 +1,4 @@
-"""Ports on this machine: is one free, which one is, and does a Kafka broker answer on it."""
+"""Ports on this machine: whether one is free, which one is, and whether a Kafka broker answers on it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from worker.broker.configuration import HOST
 
 FREE_PORTS: Final = range(20_000, 32_000)
 """Below the ports that the system gives to outgoing connections (from 32,768 on Linux, 49,152 elsewhere): while the
-broker is away, a client that reconnects could be given its very port, connect to itself and keep it taken."""
+broker is away, a client that reconnects could get its very port, connect to itself and keep it taken."""
 
 _METADATA: Final = 3
 _METADATA_VERSION: Final = 1
@@ -22,7 +22,7 @@ _ANSWER_LIMIT: Final = 1024 * 1024
 def is_free(port: int) -> bool:
     """Whether a server could listen on ``port`` of 127.0.0.1 now."""
     with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as Java does: TIME_WAIT is no hindrance
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as Java does: TIME_WAIT does not prevent it
         try:
             probe.bind((HOST, port))
         except (OSError, OverflowError):
@@ -46,8 +46,8 @@ def broker_answers(port: int, *, timeout_s: float = 2.0) -> bool:
     """Whether a Kafka broker on ``port`` answers a Metadata request and names itself as a live broker.
 
     A broker opens its port before the controller lets it lead partitions; only from then on does it stand in the
-    answer, and topics can be made. Spoken by hand (Kafka protocol, Metadata version 1), since this part of the program
-    has no client library.
+    answer, and topics can be made. The request is written by hand (Kafka protocol, Metadata version 1), since this part
+    of the program has no client library.
     """
     header = struct.pack(">hhih", _METADATA, _METADATA_VERSION, 1, -1)
     request = header + struct.pack(">i", 0)  # no topics, only brokers

@@ -2,9 +2,9 @@
 
 Steps of a start, in this order:
 
-1. the jars and the Java are there, fetched if need be (``jars``);
-2. the data folder is ours alone, with room and of a format we read (``folder``);
-3. a free port is found, or the wanted one is (``ports``);
+1. the jars and the Java are there, fetched if necessary (``jars``);
+2. the data folder is held by this process alone, with room and of a format that this Kafka reads (``folder``);
+3. a free port is found, or the wanted one is free (``ports``);
 4. settings are written; a new folder is formatted, which gives the cluster its id;
 5. the JVM runs (``jvm``), and the start is over when a client's request is answered.
 """
@@ -42,16 +42,17 @@ from worker.broker.ports import broker_answers, free_port, is_free
 
 FORMAT_TIMEOUT_S: Final = 60.0
 READY_TIMEOUT_S: Final = 180.0
-"""After a power cut Kafka reads its last segments again before it answers; on a slow disk that takes minutes."""
+"""Seconds: after a power cut Kafka reads its last segments again before it answers; on a slow disk that takes
+minutes."""
 STOP_TIMEOUT_S: Final = 30.0
 ATTEMPTS: Final = 3
-"""Starts with another free port each, when somebody takes the port between our look and Kafka's."""
+"""Starts with another free port each, if another program takes the port between our check and Kafka's."""
 
 _log = logging.getLogger(__name__)
 
 
 def new_cluster_id() -> str:
-    """A random UUID as Kafka spells it: base64, and, since it stands on a command line, not with a dash in front."""
+    """A random UUID as Kafka spells it: base64, and without a dash in front, since it stands on a command line."""
     while (spelt := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
         pass
     return spelt
@@ -60,9 +61,9 @@ def new_cluster_id() -> str:
 class LocalBroker:
     """A broker on 127.0.0.1 whose topics live in ``data_dir``.
 
-    ``port`` 0 takes a free one, and keeps it over later starts of the same object. ``announce`` hears of what takes
-    long. With ``node`` it is one of a cluster, and a start ends when most of the others run, too. As a context manager
-    it runs inside the block. Not for use from several threads at once.
+    ``port`` 0 takes a free one, and keeps it over later starts of the same object. ``announce`` gets a message about
+    steps that take long. With ``node`` it is one of a cluster, and a start ends when most of the others run, too. As a
+    context manager it runs inside the block. Not for use from several threads at once.
     """
 
     def __init__(
@@ -161,7 +162,7 @@ class LocalBroker:
             self._folder = None
 
     def wait(self) -> Stop:
-        """Wait until the broker ends by itself, and say why it did.
+        """Wait until the broker ends unexpectedly, and return why it did.
 
         Raises:
             RuntimeError: it was never started.
@@ -175,7 +176,7 @@ class LocalBroker:
             return self._port_in_use()
 
     def last_lines(self) -> str:
-        """The end of what Kafka and its JVM wrote, for people."""
+        """The end of the output of Kafka and its JVM, for people."""
         return last_lines(self._data_dir)
 
     def _choose_port(self) -> None:

@@ -1,4 +1,4 @@
-"""What the commands have in common that read archives or their records."""
+"""The common parts of commands that read archives or their records."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from worker.scan.inputs.records import Archive
 
 _SECONDS: Final = {True: 0.5, False: 10.0}
-"""Between two lines that say how far the command is, on a terminal and elsewhere."""
+"""Seconds between two progress lines, on a terminal and elsewhere."""
 Done = TypeVar("Done")
 
 
 def add_earlier_options(parser: argparse.ArgumentParser, what: str) -> None:
-    """Those that name what came before: as a state, or as ``what``, files or records."""
+    """Options that name earlier pages: as a state, or as ``what``, files or records."""
     parser.add_argument(
         "--against",
         action="append",
@@ -46,7 +46,7 @@ def add_earlier_options(parser: argparse.ArgumentParser, what: str) -> None:
 
 
 def add_reading_options(parser: argparse.ArgumentParser) -> None:
-    """Those that say how archives are read, and what their columns and fields hold."""
+    """Options that say how archives are read, and what their columns and fields hold."""
     parser.add_argument(
         "--follow-links",
         action="store_true",
@@ -72,10 +72,10 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
 
 
 def fields_given(arguments: argparse.Namespace) -> dict[str, str | None]:
-    """What was said of them, as ``worker.scan.inputs.fields.Fields`` takes it.
+    """The values of these options, as ``worker.scan.inputs.fields.Fields``.
 
     Raises:
-        UsageError: an encoding that nobody knows.
+        UsageError: an unknown encoding.
     """
     from worker.scan.inputs.transcoding import named_encoding
 
@@ -85,7 +85,7 @@ def fields_given(arguments: argparse.Namespace) -> dict[str, str | None]:
 
 
 def states_given(arguments: argparse.Namespace) -> list[Path]:
-    """The folders of states that were named, the one that keeps what is seen first; the others stay in ``against``.
+    """The folders of states that were named, first the one that keeps new pages; the others stay in ``against``.
 
     Raises:
         UsageError: one of them is named twice.
@@ -104,7 +104,7 @@ def states_given(arguments: argparse.Namespace) -> list[Path]:
 
 
 def say_what_is_read(archives: Sequence[Archive]) -> None:
-    """A line each on standard error, with the columns that were chosen."""
+    """One line for each archive on standard error, with the columns that were chosen."""
     for archive in archives:
         chosen = [f"{role} from {column}" for role, column in archive.fields.items() if role != "file_encoding"]
         chosen += [f"in {archive.fields['file_encoding']}"] if "file_encoding" in archive.fields else []
@@ -112,7 +112,7 @@ def say_what_is_read(archives: Sequence[Archive]) -> None:
 
 
 def memory_of_index(settings: Settings, records: int | None = None) -> str:
-    """What it will take at most, and for so many ``records`` if each of them survives."""
+    """The memory that the index takes at most, and for ``records`` if each of them survives."""
     tables = len(Layout(settings.index.layout).arrangements)
     each = expected_bytes(tables, settings.near.predicate == "accurate")
     mib = index_memory(settings, memory_limit()).mib
@@ -122,7 +122,7 @@ def memory_of_index(settings: Settings, records: int | None = None) -> str:
 
 
 def memory_of_parsers(settings: Settings) -> str:
-    """What they will take."""
+    """The memory that the parsers take."""
     return (
         f"{parsers(settings)} parsing processes of {PARSER_BYTES // MIB} MiB, each with up to "
         f"{settings.page.memory_mb} MiB for a page (page.memory_mb)"
@@ -130,7 +130,7 @@ def memory_of_parsers(settings: Settings) -> str:
 
 
 def bytes_in_all(archives: Sequence[Archive]) -> int | None:
-    """Of the archives as they are stored; None where nobody knows of one."""
+    """Bytes of the stored archives; None if one size is unknown."""
     sizes = [archive.bytes_in_all for archive in archives]
     known = [size for size in sizes if size is not None]
     return sum(known) if len(known) == len(sizes) else None
@@ -140,10 +140,10 @@ def bytes_in_all(archives: Sequence[Archive]) -> int | None:
 def progress(
     line: Callable[[Done, Done, float], str], clock: Callable[[], float] = time.monotonic
 ) -> Iterator[Callable[[Done], None]]:
-    """What tells people on standard error how far a command is.
+    """Shows people the progress of a command on standard error.
 
     Args:
-        line: makes the words of how far it is, how far it was at the first call, and the seconds since then.
+        line: makes the text from the progress, the progress at the first call, and the seconds since then.
     """
     on_terminal = sys.stderr.isatty()
     first: tuple[float, Done] | None = None

@@ -24,7 +24,7 @@ def missing_of(extra: str) -> list[str]:
 
 
 def require(extra: str, why: str) -> None:
-    """See that all packages of this extra are there; ``why`` begins the sentence that names those that are not.
+    """Check that all packages of this extra are installed; ``why`` begins the sentence that names missing ones.
 
     Raises:
         UsageError: some are not.

@@ -17,10 +17,10 @@ _URL: Final = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
 
 
 def name_given(name: str) -> str:
-    """What an argument names.
+    """The name in an argument.
 
     Raises:
-        ArgumentTypeError: nothing, by which a path would be the folder that this runs in.
+        ArgumentTypeError: it is empty; as a path it would be the current folder.
     """
     if not name:
         raise argparse.ArgumentTypeError("it is empty: name a file or a folder, the one that this runs in with .")
@@ -31,7 +31,7 @@ def path_here(name: str) -> Path:
     """A file or folder to write to; inputs may be URLs, outputs not.
 
     Raises:
-        ArgumentTypeError: it has no name, or is a URL, of which a folder called ``s3:`` would be made.
+        ArgumentTypeError: it has no name, or is a URL, which would make a folder called ``s3:``.
     """
     if _URL.match(name_given(name)):
         raise argparse.ArgumentTypeError(
@@ -52,10 +52,10 @@ def place_given(name: str) -> Folder:
 
 @contextmanager
 def output_to(file: Path | None, read: Path | None = None) -> Iterator[BinaryIO]:
-    """The file that ``--out`` names, or standard output; ``read`` is the file that it is made from.
+    """The file that ``--out`` names, or standard output; ``read`` is the input file.
 
     Raises:
-        UsageError: it cannot be written, or it is the file that is read.
+        UsageError: it cannot be written, or it is the input file.
     """
     if file is None:
         yield sys.stdout.buffer

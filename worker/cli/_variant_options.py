@@ -1,4 +1,4 @@
-"""Options of commands that make fingerprints as the literature does, where it differs from the worker."""
+"""Options of commands that make fingerprints as in the literature, where these differ from the worker's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def add_variant_options(parser: argparse.ArgumentParser) -> None:
-    """What words weigh, and how they are hashed."""
+    """Options for the weights of words, and for how they are hashed."""
     group = parser.add_argument_group("fingerprints of the literature, on which no verdict of a worker rests")
     group.add_argument(
         "--weights",
@@ -36,7 +36,7 @@ def add_variant_options(parser: argparse.ArgumentParser) -> None:
 
 
 def variant_of(arguments: argparse.Namespace, settings: Settings, bits: int = WORD_BITS) -> Variant:
-    """As the options say, files read.
+    """The variant of these options, with its files read.
 
     Raises:
         UsageError: options that do not go together, or a file that cannot be read.

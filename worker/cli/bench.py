@@ -21,7 +21,7 @@ KINDS: Final = {
     PIPELINE: "the whole way: HTML, text, fingerprint, index, verdict",
     SCALING: "the same with so many workers in turn, as processes with one parser and one core each",
 }
-"""What can be measured, by name."""
+"""The possible measurements, by name."""
 WORKERS: Final = (1, 2)
 
 
@@ -65,7 +65,7 @@ def _measure_pipeline(settings: Settings, pages: Sequence[Page], arguments: argp
 
 
 def _measure_scaling(settings: Settings, pages: Sequence[Page], arguments: argparse.Namespace) -> None:
-    """In turn, so that whatever else the machine does meets all alike."""
+    """In turn, so that other load on the machine affects all alike."""
     done: list[Scaling] = []
     for _ in range(arguments.runs):
         for count in arguments.workers:

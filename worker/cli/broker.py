@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 DEFAULT_PORT: Final = 9092
 MINIMUM_HEAP_MB: Final = 128
-"""Kafka does not get through its start with much less."""
+"""Kafka hardly completes its start with much less."""
 
 _ENDINGS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class _Ended(BaseException):
-    """Somebody asked the command to end."""
+    """Someone asked the command to end."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -63,7 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
-    """Run the broker until SIGTERM, SIGINT or SIGHUP (then 0), or until it ends by itself (then its error)."""
+    """Run the broker until SIGTERM, SIGINT or SIGHUP (then 0), or until it ends unexpectedly (then its error)."""
     if arguments.nodes == NODES:
         return _run_cluster(arguments)
     broker = LocalBroker(

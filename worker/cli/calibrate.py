@@ -1,4 +1,4 @@
-"""Labelled pairs of the user's own pages → k and threshold, and what to expect of them."""
+"""Labelled pairs of the user's own pages → k and threshold, and their expected results."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 MOST_FALSE: Final = 1e-4
 MOST_K: Final = 3
-"""What the index can look up."""
+"""The largest distance that the index can look up."""
 THRESHOLDS: Final = tuple(percent / 100 for percent in range(95, 35, -5))
-"""The strictest first, down to the least that ``near.threshold`` takes."""
+"""The strictest first, down to the least that ``near.threshold`` accepts."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

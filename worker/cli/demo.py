@@ -23,9 +23,9 @@ MOST_WORKERS: Final = 8
 """As many as there are partitions; more would idle."""
 _ENDINGS: Final = (signal.SIGTERM, signal.SIGHUP)
 _SIGNALLED: Final = 128
-"""Exit status of what a signal has ended, less the signal's number, as shells have it."""
+"""Exit status after a signal, less the signal's number, as in shells."""
 _WIDTH_OF_FILES: Final = 110
-"""Columns where the output goes to a file or a pipe: what the tables and rows of bits take."""
+"""Columns if the output goes to a file or a pipe: the width of the tables and rows of bits."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -46,12 +46,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, load: Callable[[], Any]) -> int:
-    """0 if every page is accounted for and repeats are found as what they are.
+    """0 if every page is accounted for and all repeats are found with the right verdict.
 
     Raises:
         CheckFailed: it does not add up.
         UsageError: the demo extra is not installed.
-        Unavailable: broker, spider or worker does not start, or stands still.
+        Unavailable: broker, spider or worker does not start, or makes no progress.
     """
     require("demo", "the demo runs a spider and a broker")
     from worker.demo.run import Demo
@@ -81,7 +81,7 @@ def _workers(text: str) -> int:
 def _ended_in_order() -> Iterator[None]:
     """SIGTERM, Ctrl-C and a closed terminal unwind the demo, so that its processes and its folder go with it.
 
-    Ctrl-C is asked for by name, since a shell has jobs in its background ignore it.
+    Ctrl-C is named explicitly, since a shell makes its background jobs ignore it.
     """
     interrupt = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

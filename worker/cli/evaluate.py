@@ -1,4 +1,4 @@
-"""Labelled pairs of pages, judged as a worker judges them and in other ways, and held against the labels."""
+"""Labelled pairs of pages, judged as a worker judges them and in other ways, and compared with the labels."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def add_labelled_options(parser: argparse.ArgumentParser, *, pairs_required: bool = True) -> None:
-    """Where labelled pairs are read from, and how."""
+    """Options that say where labelled pairs are read from, and how."""
     parser.add_argument(
         "--docs", type=Path, required=True, metavar="FILE", help="documents, JSON lines: id, text and html; or a folder"
     )
@@ -140,7 +140,7 @@ def _methods(arguments: argparse.Namespace, settings: Settings) -> list[Method]:
 
 
 def parsers(settings: Settings, processes: int | None) -> Parsers:
-    """As a worker has them.
+    """The same parsers as a worker's.
 
     Raises:
         UsageError: not a number of processes.
@@ -173,7 +173,7 @@ def write(evaluation: Evaluation, settings: Settings, folder: Path) -> None:
 
 
 def _draw(evaluation: Evaluation, folder: Path) -> list[str]:
-    """Names of the pictures; none where they cannot be drawn."""
+    """Names of the pictures; none if they cannot be drawn."""
     if not plots.can_draw():
         print(plots.NEEDED, file=sys.stderr)
         return []

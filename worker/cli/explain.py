@@ -1,4 +1,4 @@
-"""Two texts or pages, and all that leads to the verdict on them."""
+"""Two texts or pages, and every step to the verdict on them."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two as it was given. ``name`` is for people; ``truncated``: there was more than is read of a page;
-    ``typed``: it stood in the command line."""
+    """One of the two inputs. ``name`` is for people; ``truncated``: the input is longer than the part of a page that is
+    read; ``typed``: it stood on the command line."""
 
     name: str
     body: bytes
@@ -118,7 +118,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     rule = replace(near(settings).near, k=k)
     layout = BlockLayout.parse(settings.index.layout)
     if arguments.state is not None:
-        from worker.results.explain.from_state import as_explained, survivors_of  # what reads files needs no index
+        from worker.results.explain.from_state import as_explained, survivors_of  # reading files needs no index
 
         kept = survivors_of(arguments.state, settings, made, _urls(arguments))
         compared = compare(*map(as_explained, kept), near=rule, layout=layout)
@@ -143,7 +143,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 
 
 def _show(arguments: argparse.Namespace, explanation: Explanation) -> None:
-    """As it was asked for."""
+    """Show it as the options say."""
     names, comparison, texts = explanation.names, explanation.comparison, explanation.texts
     if arguments.html is not None:
         try:
@@ -169,13 +169,14 @@ def _show(arguments: argparse.Namespace, explanation: Explanation) -> None:
 
 
 def _print(parts: Sequence[Sequence[str]]) -> None:
-    """Lines, with an empty one between parts. Titles, words and texts are the pages', and a terminal obeys none."""
+    """Print lines, with an empty one between parts. Titles, words and texts are the pages', and no terminal may obey
+    them."""
     told = "\n\n".join("\n".join(lines) for lines in parts if lines)
     print(fitted("\n".join(map(_printable, told.split("\n")))))
 
 
 def _sides_of_topic(arguments: argparse.Namespace, settings: Settings) -> tuple[Side, Side]:
-    from worker.results.explain.from_topic import pages_of  # what reads files needs no Kafka client
+    from worker.results.explain.from_topic import pages_of  # reading files needs no Kafka client
 
     told = time.monotonic()
 
@@ -192,7 +193,8 @@ def _sides_of_topic(arguments: argparse.Namespace, settings: Settings) -> tuple[
 
 
 def _urls(arguments: argparse.Namespace) -> tuple[str, str]:
-    """Both as the index and the topic have them. In a state, what is no URL is the id of a page that has none."""
+    """Both URLs in the form that the index and the topic use. In a state, a name that is no URL is the id of a page
+    without one."""
     urls = []
     for given in (arguments.a, arguments.b):
         try:
@@ -204,7 +206,7 @@ def _urls(arguments: argparse.Namespace) -> tuple[str, str]:
 
 
 class Blocks:
-    """Tells which lines of a page are kept, in a parsing process like ``Explainer``."""
+    """Finds which lines of a page are kept, in a parsing process like ``Explainer``."""
 
     def __init__(self, max_bytes: int) -> None:
         self.max_bytes: Final = max_bytes
@@ -278,7 +280,7 @@ def _check(arguments: argparse.Namespace, k: int, settings: Settings) -> None:
 
 
 def _sides(arguments: argparse.Namespace, max_bytes: int) -> tuple[Side, Side]:
-    # What is said to be plain text is decoded and no more.
+    # A page declared as plain text is only decoded.
     content_type = "text/plain" if arguments.tagged else None
     read = _from_text if arguments.text else partial(_from_file, max_bytes=max_bytes, content_type=content_type)
     return read(arguments.a, url="a:"), read(arguments.b, url="b:")
@@ -309,7 +311,7 @@ def _from_file(name: str, *, url: str, max_bytes: int, content_type: str | None 
 
 
 def _printable(name: str) -> str:
-    """Neither line ends nor what a terminal would obey."""
+    """The text without line ends and control characters that a terminal would obey."""
     return "".join(character if character.isprintable() else "\ufffd" for character in name)
 
 
@@ -328,9 +330,9 @@ def _explained(
 def _answers(
     sides: Sequence[Side], task: Callable[[], Callable[[bytes, PageMeta], T]], result: type[T], page: PageSettings
 ) -> dict[int, T | PageError]:
-    """What the task makes of each, by its place.
+    """The task's result for each, by its place.
 
-    A page is read in a process that ends if it is made to break parsers. Texts of the command line are nobody else's.
+    A page is read in a process that ends if it is made to break parsers. Texts of the command line are the user's own.
     """
     if all(side.typed for side in sides):
         read = task()

@@ -52,13 +52,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
-    """0 when the records of all files are written, 130 when that was interrupted.
+    """0 when the records of all files are written, 130 if that was interrupted.
 
     Raises:
         CheckFailed: with ``--strict``, something could not be read.
         UsageError: an input or a folder cannot be used, or the extra ``scan`` is not installed.
         Refused: a file of that name holds other records.
-        Unavailable: something cannot be read on, or the disk is full.
+        Unavailable: an input cannot be read on, or the disk is full.
     """
     require("scan", "archives are read with more than workers need")
     from worker.scan.fingerprinting import fingerprint

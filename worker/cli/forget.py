@@ -53,7 +53,7 @@ _HOLDS: Final = {
     DEAD_LETTERS: "pages that could not be read",
     FINDINGS: "URLs of findings",
 }
-"""What each topic keeps of a page that was forgotten; ``jobs`` has sums alone."""
+"""The content that each topic keeps of a forgotten page; ``jobs`` has only sums."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -77,12 +77,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
-    """0 if all shards have forgotten, or nothing was to be done yet.
+    """0 if all shards have forgotten the pages, or if there is nothing to do yet.
 
     Raises:
-        CheckFailed: nothing was ever judged, or shards have not passed the record in time.
-        UsageError: what is to be forgotten is not a site, host, … that there can be.
-        Refused: topics or blocks are otherwise than the settings say, or too much was forgotten already.
+        CheckFailed: no page was ever judged, or shards have not passed the record in time.
+        UsageError: the condition is not a possible site, host, …
+        Refused: topics or blocks differ from the settings, or too much was forgotten already.
         Unavailable: the broker or a topic is not there.
     """
     settings = load()
@@ -123,7 +123,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 
 
 def condition_of(arguments: argparse.Namespace, settings: Settings, recipe: Recipe) -> ForgetCondition:
-    """What the options ask to forget.
+    """The condition that the options give.
 
     Raises:
         UsageError: there can be no such pages, or the value says more than is meant.
@@ -132,7 +132,7 @@ def condition_of(arguments: argparse.Namespace, settings: Settings, recipe: Reci
 
     def of_urls(kind: Literal["site", "host", "url-prefix"], text: str, host: str) -> ForgetCondition:
         registered = site_of(host)
-        known = registered == site_of(f"x.{host}")  # else no site, or that of one port of an address
+        known = registered == site_of(f"x.{host}")  # otherwise it is no site, or one port of an address
         return ForgetCondition(kind=kind, text=text, site=number_of_site(registered, tokens_key) if known else 0)
 
     if arguments.site is not None:
@@ -161,7 +161,7 @@ def condition_of(arguments: argparse.Namespace, settings: Settings, recipe: Reci
 
 
 def _host(option: str, value: str) -> str:
-    """The host as it stands in canonical URLs."""
+    """The host in the spelling of canonical URLs."""
     try:
         host = host_of(canonical_url(f"http://{value}/"))
     except ValueError:
@@ -172,7 +172,7 @@ def _host(option: str, value: str) -> str:
 
 
 def _prefix(value: str) -> str:
-    """With scheme and host as they stand in canonical URLs; what follows is taken as it is."""
+    """With scheme and host in the spelling of canonical URLs; the rest is unchanged."""
     found = _ORIGIN.match(value)
     try:
         origin = canonical_url(found[0]) if found else ""
@@ -199,7 +199,7 @@ def _moment(value: str) -> int:
 
 
 def remains(wanted: Sequence[TopicSpec], differences: Sequence[Difference], settings: Settings) -> Iterator[str]:
-    """What stays of forgotten pages, topic by topic, and for how long as the broker says."""
+    """The remaining data of forgotten pages, topic by topic, and for how long it stays, by the broker's settings."""
     found = {each.topic: each.found for each in differences if each.what == "retention.ms"}
     yield "what stays of these pages:"
     rows = []

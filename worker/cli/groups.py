@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def add_source(parser: argparse.ArgumentParser) -> None:
-    """Where verdicts are read from."""
+    """Options that say where verdicts are read from."""
     parser.add_argument(
         "verdicts", nargs="?", type=Path, metavar="VERDICTS", help=f"{VERDICTS} of a scan, or the folder that holds it"
     )
@@ -59,7 +59,7 @@ def add_source(parser: argparse.ArgumentParser) -> None:
 
 
 def moment(text: str) -> datetime:
-    """A time in ISO 8601; UTC where it names no zone."""
+    """A time in ISO 8601; UTC if it names no zone."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
@@ -90,10 +90,10 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 
 @contextmanager
 def verdicts(arguments: argparse.Namespace, settings: Settings) -> Iterator[Path]:
-    """The file with the verdicts that were asked for; those of the topic are gone again afterwards.
+    """The file with the verdicts that were asked for; a file from the topic is deleted afterwards.
 
     Raises:
-        UsageError: neither was asked for, or both, or a stretch of what is not the topic.
+        UsageError: neither source was asked for, or both, or a period for a source other than the topic.
     """
     if arguments.topic == (arguments.verdicts is not None):
         raise UsageError(f"give the {VERDICTS} of a scan, or --topic, and not both")
@@ -102,7 +102,7 @@ def verdicts(arguments: argparse.Namespace, settings: Settings) -> Iterator[Path
     if not arguments.topic:
         yield arguments.verdicts
         return
-    # What only reads a file needs no Kafka client.
+    # Reading a file needs no Kafka client.
     from crawler_plugin.wire.outcomes import Verdict
     from crawler_plugin.wire.topics import VERDICTS as TOPIC
     from worker.results.groups.topic_lines import fetched_within, write_topic
@@ -119,7 +119,7 @@ def verdicts(arguments: argparse.Namespace, settings: Settings) -> Iterator[Path
 
 
 def in_words(written: Written, keep: str) -> str:
-    """What was found, for people."""
+    """The results, for people."""
     said = [
         f"{written.pages:,} pages, {written.groups:,} groups with {written.grouped:,} of them, the largest with "
         f"{written.largest:,}"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from worker.config import Settings
 
 LEAST = 2
-"""Documents that a word must stand in by default: words of one are most of all words, and equally rare."""
+"""Documents that a word must occur in by default: words of one document are most of all words, and equally rare."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""``python -m worker index inspect|copy|seed|export|import``: what shards are rebuilt from, and where it goes."""
+"""``python -m worker index inspect|copy|seed|export|import``: the blocks that rebuild shards, and copies of them."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ IMPORT: Final = "import"
 
 _LOOK_SECONDS: Final = 0.02
 _CLOSE: Final = 16
-"""So many batches behind, a live copy is at the end of a log to which workers write all the time."""
+"""With at most this many batches left, a live copy is at the end of a log to which workers write all the time."""
 _PATIENCE_SECONDS: Final = 30.0
-"""After which the command says what it waits for: as long as a killed worker keeps its place."""
+"""Seconds after which the command says what it waits for: as long as a killed worker keeps its place."""
 
 _HEADS: Final = ("shard", "entries", "complete up to", "floor", "blocks", "damaged", "size", "writers", "to spare")
 
@@ -114,9 +114,9 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     """0 if all is well.
 
     Raises:
-        CheckFailed: damage or a gap was seen; the message says where.
+        CheckFailed: there is damage or a gap; the message says where.
         UsageError: arguments that do not go together.
-        Refused: the topics are otherwise than the settings say.
+        Refused: the topics differ from the settings.
         Unavailable: the broker or a topic is not there.
     """
     copies, seeds, exports, imports = (arguments.action == action for action in (COPY, SEED, EXPORT, IMPORT))
@@ -155,7 +155,7 @@ def _copy(arguments: argparse.Namespace, settings: Settings) -> int:
     """0 if the new generation is ready for its workers; with ``--live``, if it has begun.
 
     Raises:
-        Refused: something is not at rest, or the new generation was used before; the message says what to do.
+        Refused: a worker or a page is not at rest, or the new generation was used before; the message says what to do.
         Unavailable: the broker is not there, or a transaction is pending.
         UsageError: a file or a name that cannot be used.
     """
@@ -201,7 +201,7 @@ def _copy(arguments: argparse.Namespace, settings: Settings) -> int:
 
 
 def _hand_over(live: LiveCopy, after: Settings, workers: int | None) -> Copied:
-    """Copy, wait for so many workers of the new generation, by default as many as work now, and hand over to them."""
+    """Copy, wait for the new generation's workers, by default as many as work now, and hand over to them."""
     workers = len(live.source.workers()) if workers is None else workers
     try:
         live.begin()
@@ -215,7 +215,7 @@ def _hand_over(live: LiveCopy, after: Settings, workers: int | None) -> Copied:
         while len(live.target.workers()) < workers:
             live.follow(1.0)
         settled = time.monotonic() + 2 * after.kafka.heartbeat_seconds
-        while time.monotonic() < settled:  # while they share out the shards, two may take one for theirs
+        while time.monotonic() < settled:  # while they divide the shards, two may believe that they own one
             live.follow(_LOOK_SECONDS)
         live.call_over()
         while live.follow(_LOOK_SECONDS) > _CLOSE or live.awaited():
@@ -238,12 +238,12 @@ def _hand_over(live: LiveCopy, after: Settings, workers: int | None) -> Copied:
 
 
 def _settings_of(after: Settings) -> str:
-    """What workers of the new generation are started with, for people."""
+    """The settings that workers of the new generation start with, for people."""
     return f"topics.generation={after.topics.generation} and topics.shards={after.topics.shards}"
 
 
 def _near_setting(given: str) -> tuple[str, str]:
-    """Raises ``UsageError`` for what is not ``KEY=VALUE``."""
+    """Raises ``UsageError`` for text that is not ``KEY=VALUE``."""
     key, found, value = given.removeprefix("near.").partition("=")
     if not found:
         raise UsageError(f"--near {given} is not KEY=VALUE, as in --near k=2")
@@ -251,7 +251,8 @@ def _near_setting(given: str) -> tuple[str, str]:
 
 
 def _seed(names: Sequence[str], settings: Settings) -> int:
-    """0 if the generation is ready for its workers; what is no state is taken for records, which are judged first."""
+    """0 if the generation is ready for its workers; inputs that are no state count as records, which are judged
+    first."""
     from worker.local.state_file import BLOCKS
 
     if len(names) == 1 and (Path(names[0]) / BLOCKS).is_file():
@@ -300,7 +301,7 @@ def _export(out: str, settings: Settings) -> int:
     """0 if the records are there.
 
     Raises:
-        Refused: nothing is in the index yet, or a block is damaged.
+        Refused: the index is still empty, or a block is damaged.
         UsageError: there is an export in that folder, or other records.
         Unavailable: the broker is not there, or the disk fails.
     """
@@ -387,7 +388,7 @@ def _urls(file: Path | None) -> list[str]:
 
 
 def table(reports: Sequence[ShardReport]) -> Iterator[str]:
-    """A line a shard, aligned, and one for all of them."""
+    """A line for each shard, aligned, and one for all of them."""
     yield from aligned([_HEADS, *map(_cells, reports)], right=range(len(_HEADS)))
     entries = sum(report.entries for report in reports)
     size = sum(report.bytes for report in reports)

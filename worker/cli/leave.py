@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     """0 if all of them were there and are not any more.
 
     Raises:
-        CheckFailed: a group knows nobody of a name; those before it have left.
+        CheckFailed: a group has no member of a name; those before it have left.
         UsageError: the broker refuses.
         Unavailable: the broker is not there.
     """

@@ -52,11 +52,11 @@ COMMANDS: Final = {
     "warmup": "compile what workers run into the folder named by NUMBA_CACHE_DIR, for an image",
     "size": "say what the index takes in memory and, with --pages-per-day or --records, what all of it needs",
 }
-"""What each command does, in the order of a first use. Its module, of the same name in this folder, has
+"""The description of each command, in the order of a first use. Its module, of the same name in this folder, has
 ``configure(parser)`` and ``run(arguments, load)``; the help imports none of them."""
 
 SHORT_NAMES: Final = {"compare": "explain"}
-"""Commands that are other ones, whose module they have."""
+"""Commands that are other names of commands, with the module that they use."""
 
 RUN: Final = "worker.cli.start"
 """The module of the command without a name: the worker itself."""
@@ -78,25 +78,25 @@ class CommandParser(argparse.ArgumentParser):
     """Raises ``UsageError`` for a wrong command line, so that all errors look alike and end in one place."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise it, with where to read on."""
+        """Raise the error, with a reference to the help."""
         raise UsageError(f"{message}; see {self.prog} --help")
 
 
 def main(argv: Sequence[str], asked: AskedToStop | None = None) -> int:
     """Run one command; the exit code as in ``crawler_plugin.wire.errors``, 130 after Ctrl-C, 141 when the reader left.
 
-    ``asked`` has heard signals since before this module was imported: they are the worker's. Other commands are ended
-    by them as any program is, unless they say otherwise.
+    ``asked`` has caught signals since before this module was imported: they are the worker's. Signals end other
+    commands as they end any program, unless these commands say otherwise.
     """
-    if "--log-json" in argv or os.environ.get(LOG_FORMAT) == "json":  # what is wrong with settings, too
+    if "--log-json" in argv or os.environ.get(LOG_FORMAT) == "json":  # for errors in settings, too
         log_to_stderr("info", "json")
     return exit_code(lambda: _run(argv, asked))
 
 
 def exit_code(command: Callable[[], int]) -> int:
-    """What a program ends with that runs this command: its own code, or one that says what went wrong, as ``main``'s.
+    """The exit code of a program that runs this command: its own code, or one for the error, as ``main``'s.
 
-    What went wrong is said on standard error.
+    The error is printed on standard error.
     """
     try:
         try:
@@ -111,7 +111,7 @@ def exit_code(command: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # The interpreter flushes standard output once more at its end; that must find something to write to.
+        # The interpreter flushes standard output once more at its end; it must find something to write to.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
     except MemoryError:
@@ -141,7 +141,7 @@ def _run(argv: Sequence[str], asked: AskedToStop | None) -> int:
 
 
 def _place_of_command(argv: Sequence[str]) -> int | None:
-    """Where the first word stands that is neither an option nor an option's value."""
+    """The place of the first word that is neither an option nor an option's value."""
     takes_value = {"--config", "--set"}
     place = 0
     while place < len(argv):
@@ -173,7 +173,7 @@ def _top_parser() -> CommandParser:
 
 
 def add_settings_options(parser: argparse.ArgumentParser) -> None:
-    """Those that every command has."""
+    """Options of every command."""
     group = parser.add_argument_group("settings", "before or after the command")
     group.add_argument("--config", type=Path, metavar="FILE", help="instead of DEDUP_CONFIG or ./config.yaml")
     group.add_argument(
@@ -210,7 +210,7 @@ def _command(name: str) -> ModuleType:
 
 
 def loader(*options: argparse.Namespace) -> Callable[[], Settings]:
-    """What a command calls for its settings. Log messages go as these say from then on."""
+    """The function by which a command loads its settings. From then on, log messages follow these settings."""
 
     def load() -> Settings:
         loaded = _load(*options)

@@ -1,4 +1,4 @@
-"""``python -m worker pardon URL``: a page that was called a duplicate wrongly survives."""
+"""``python -m worker pardon URL``: a page that was wrongly called a duplicate survives."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     """0 if the page survives now.
 
     Raises:
-        CheckFailed: it was no duplicate, is not on ``pages`` any more, or cannot be read.
-        UsageError: the URL is none, or the broker refuses.
+        CheckFailed: it was no duplicate, is no longer on ``pages``, or cannot be read.
+        UsageError: the URL is invalid, or the broker refuses.
         Unavailable: the broker is not there, or no verdict came in time.
     """
     settings = load()

@@ -1,4 +1,4 @@
-"""``python -m worker repair``: goes on after a gap, when what workers would have to read is gone."""
+"""``python -m worker repair``: goes on after a gap, when records that workers would have to read are gone."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
-    """0 if there is nothing to repair, or it was repaired, or the pages were passed over.
+    """0 if there is nothing to repair, or it was repaired, or the pages were skipped.
 
     Raises:
-        UsageError: a page to be passed over is not the next one.
-        CheckFailed: there is a gap, and it was not accepted; or a record that must not be decided.
+        UsageError: a page to be skipped is not the next one.
+        CheckFailed: there is a gap, and it was not accepted; or there is a record that must not be decided.
         Refused: workers are running, another generation took this one's place, a topic was made anew, or the index
             contradicts itself.
         Unavailable: the broker or a topic is not there, or a transaction is pending.
@@ -101,13 +101,13 @@ def spot(text: str) -> Spot:
 
 
 def looked_at(settings: Settings) -> str:
-    """Which of all crawls and generations on the broker is meant, as the settings name it."""
+    """The crawl and generation that the settings mean, among all on the broker."""
     topics, group = settings.topics, settings.kafka.group
     return f"topics.prefix={topics.prefix!r}, kafka.group={group!r}, topics.generation={topics.generation!r}"
 
 
 def places(surveyed: Survey) -> Iterator[str]:
-    """Where everything stands beside what there is."""
+    """Where everything stands, compared with what is there."""
     logs = surveyed.logs
     yield f"{FINGERPRINTS} holds batches {_span(*logs.fingerprints)}, {ANSWERS} holds answers {_span(*logs.answers)}"
     for shard in surveyed.shards:
@@ -118,7 +118,7 @@ def places(surveyed: Survey) -> Iterator[str]:
 
 
 def losses(planned: Plan) -> Iterator[str]:
-    """What nobody can bring back."""
+    """The losses that cannot be recovered."""
     yield "lost:"
     if planned.annulled:
         first, last = planned.annulled[0], planned.annulled[-1]
@@ -152,5 +152,5 @@ def _stand(partition: PartitionPlace) -> str:
 
 
 def _span(begin: int, end: int) -> str:
-    """``end`` is the first that is not there."""
+    """``end`` is the first offset that is not there."""
     return f"{begin} to {end - 1}" if begin < end else f"none (the next is {end})"

@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 
 
 def _texts_of(folder: Path, settings: Settings) -> TextsOf | None:
-    """Reads the pages of the scan again; None where its files cannot be found, which is said."""
+    """Reads the pages of the scan again; None, with a message, if its files cannot be found."""
     from worker.scan.summary import FILE
     from worker.scan.texts_again import TextsAgain
 
@@ -72,7 +72,7 @@ def _archives(scanned: list[dict[str, Any]], folder: Path, settings: Settings) -
     from worker.scan.inputs.find import find_archives
 
     most = settings.topics.max_message_bytes
-    # Of what is found behind links, only pages that the scan has judged are read.
+    # Of files found behind links, only pages that the scan has judged are read.
     found = {
         archive.name: archive
         for each in scanned

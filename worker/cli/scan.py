@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
 INTERRUPTED: Final = 130
 STANDARD_INPUT: Final = "standard-input"
-"""What was read from there; a second reading needs a file."""
+"""Input from there was read once; a second reading needs a file."""
 _SECONDS: Final = {True: 0.5, False: 10.0}
-"""Between two lines that say how far the scan is, on a terminal and elsewhere."""
+"""Seconds between two progress lines of the scan, on a terminal and elsewhere."""
 _log = logging.getLogger(__name__)
 
 
@@ -73,13 +73,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
-    """0 when all pages are judged, 130 when that was interrupted.
+    """0 when all pages are judged, 130 if that was interrupted.
 
     Raises:
-        CheckFailed: a page that stays could not be written; or with ``--strict``, something could not be read.
+        CheckFailed: a page that stays could not be written; or with ``--strict``, an input could not be read.
         UsageError: an input or a folder cannot be used, or the extra ``scan`` is not installed.
-        Refused: a state or an interrupted scan cannot be gone on with, or memory does not suffice.
-        Unavailable: something cannot be read on, or the disk is full.
+        Refused: a state or an interrupted scan cannot be continued, or memory does not suffice.
+        Unavailable: an input cannot be read on, or the disk is full.
     """
     require("scan", "archives are read with more than workers need")
     from worker.scan.scan import begun, scan
@@ -117,7 +117,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         except KeyboardInterrupt:
             say(f"stopped; the scan is complete, and `python -m worker report {folder}` writes its report")
             return INTERRUPTED
-        except Exception as error:  # whatever it is, all verdicts are there
+        except Exception as error:  # whatever the error is, all verdicts are there
             _log.error("the report could not be written", exc_info=error)
             say(
                 f"the scan is complete, but its report could not be written ({type(error).__name__}: {error}): "
@@ -174,7 +174,7 @@ def _task(arguments: argparse.Namespace, settings: Settings, *, is_begun: bool) 
 
 
 def _keep_standard_input(file: Path) -> None:
-    """Make a file of what stands there, since it may have to be read again.
+    """Copy standard input into a file, since it may have to be read again.
 
     Raises:
         UsageError: it cannot be written.
@@ -189,7 +189,7 @@ def _keep_standard_input(file: Path) -> None:
 
 
 def _how_far(done: Done, before: Done, seconds: float, size: int | None) -> str:
-    """In a line: counts, rate, share, time left. So many ``seconds`` have passed since ``before``."""
+    """In a line: counts, rate, share, time left. ``seconds`` have passed since ``before``."""
     rate = (done.pages - before.pages) / max(seconds, 1e-3)
     read = done.bytes - before.bytes
     parts = [f"{done.pages:,} pages", f"{done.copies:,} of them copies", f"{rate:,.0f} a second"]
@@ -203,7 +203,7 @@ def _how_far(done: Done, before: Done, seconds: float, size: int | None) -> str:
 
 
 def lines_of(found: dict[str, Any], where: str) -> Iterator[str]:
-    """What people are told in the end."""
+    """The lines for people at the end."""
     pages = found["pages"]
     yield f"{pages:,} pages"
     rows = [(f"{count:,}", f"{count / max(1, pages):.1%}", kind) for kind, count in found["verdicts"].items()]

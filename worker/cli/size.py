@@ -1,4 +1,4 @@
-"""What the index takes in memory, beside the literature's arithmetic; and what a whole crawl needs."""
+"""The index's memory, compared with the literature's arithmetic; and the needs of a whole crawl."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ _PORTION: Final = 1000
 """Entries stored at a time, as a worker stores the survivors of a batch."""
 
 PAGE_KB: Final = 42.0
-"""Of an HTML page: the mean of 2,211 pages of news and documentation."""
+"""Bytes of an HTML page: the mean of 2,211 pages of news and documentation."""
 
 _FIRST_FETCHED: Final = 1_700_000_000_000
 _FETCHED_EVERY_MS: Final = 10
-"""Between two pages, of which up to a thousand come out of turn."""
+"""Milliseconds between two pages, of which up to a thousand come out of turn."""
 
 _OF_A_PAGE: Final = ("site", "title", "doubt")
 """Columns that may be left out, and that pages of sites have."""
@@ -118,7 +118,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
-    """Print both accounts, and what is planned."""
+    """Print both accounts, and the plan."""
     given = (arguments.pages_per_day, arguments.pages_a_second, arguments.records, arguments.page_kb, arguments.peak)
     if min(number for number in given if number is not None) <= 0 or arguments.growth < 1:
         raise UsageError(
@@ -163,7 +163,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 
 
 def computed_bytes(settings: Settings) -> int:
-    """Bytes an entry by the types of its columns and tables, without URL."""
+    """Bytes for each entry by the types of its columns and tables, without URL."""
     return sum(size for _, size in _of_an_entry(settings))
 
 
@@ -182,10 +182,10 @@ def _of_an_entry(settings: Settings) -> Iterator[tuple[str, int]]:
 
 
 def measured(sample: int, settings: Settings) -> Growth:
-    """How a shard of the predicate and layout in force grows, space to grow included, without URLs.
+    """How a shard of the predicate and layout in force grows, including space to grow, without URLs.
 
-    What an entry takes is measured on the later half of ``sample`` entries: a shard has tables that are as large for a
-    thousand entries as for a million. Fingerprints are random; tokens and times are such as a crawl's are, since full
+    The size of an entry is measured on the later half of ``sample`` entries: a shard has tables that are as large for a
+    thousand entries as for a million. Fingerprints are random; tokens and times are like those of a crawl, since full
     parts of these columns are packed.
     """
     random = np.random.default_rng(1)
@@ -243,7 +243,7 @@ def report(distinct: int, settings: Settings, growth: Growth | None, sample: int
 
 
 def plan(crawl: Crawl, settings: Settings) -> Iterator[str]:
-    """What the crawl needs, as aligned lines; figures are rounded up. A last line says where it is too much."""
+    """The crawl's needs, as aligned lines; figures are rounded up. A last line says if they are too much."""
     yield f"A crawl of {crawl.pages_a_day:,} pages a day ({crawl.mean:,.1f} a second), {crawl.distinct:,} different"
     yield from _figures(crawl_rows(crawl, settings))
     if crawl.is_past_the_ceiling:
@@ -258,7 +258,7 @@ def plan(crawl: Crawl, settings: Settings) -> Iterator[str]:
 
 
 def crawl_rows(crawl: Crawl, settings: Settings) -> list[tuple[str, str]]:
-    """What is needed, and how much of it."""
+    """The needs, and how much of each."""
     days, copies = crawl.retention_days, crawl.replicas
     full = crawl.rate / crawl.ordered(crawl.workers)
     packed = f"pages in zstd, outputs: {settings.topics.compression}"
@@ -293,7 +293,7 @@ def crawl_rows(crawl: Crawl, settings: Settings) -> list[tuple[str, str]]:
 
 
 def plan_of_records(needed: RecordsOfPages) -> Iterator[str]:
-    """What the archive needs, as aligned lines; figures are rounded up. A last line says where it is too much."""
+    """The archive's needs, as aligned lines; figures are rounded up. A last line says if they are too much."""
     yield f"An archive of {needed.pages:,} pages, {needed.distinct:,} different (`fingerprint`, then `judge`)"
     yield from _figures(records_rows(needed))
     if needed.is_too_much:
@@ -304,7 +304,7 @@ def plan_of_records(needed: RecordsOfPages) -> Iterator[str]:
 
 
 def records_rows(needed: RecordsOfPages) -> list[tuple[str, str]]:
-    """What is needed, and how much of it."""
+    """The needs, and how much of each."""
     return [
         (
             f"core hours to read, {parser_us(needed.page_bytes):,.0f} µs a page, on any number of machines",

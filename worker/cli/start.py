@@ -1,7 +1,7 @@
 """The command without a name: a worker, from its first second on.
 
-What works on pages is compiled where that was never done, which takes a while. So the worker answers who asks for its
-health before it begins with that.
+The code that works on pages is compiled if that was never done, which takes a while. So the worker answers questions
+about its health before it begins with that.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     """Work until SIGTERM or SIGINT, then drain; 0 unless something stops the worker.
 
-    ``arguments.asked`` has heard them since before this module was imported.
+    ``arguments.asked`` has caught them since before this module was imported.
     """
     asked: AskedToStop = arguments.asked
     settings = load()
     if asked.by_now():
         return 0
-    client_options(settings.kafka)  # what is wrong there is told at once
+    client_options(settings.kafka)  # errors there are reported at once
     starting = Starting()
     with HealthServer(starting, settings.metrics.host, settings.metrics.port) as server:
         with compiling(starting.say):

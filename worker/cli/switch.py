@@ -1,5 +1,5 @@
-"""``python -m worker switch --from GENERATION``: the outputs pass to the generation that the settings name; or, with
-``--diff``, what would change by that is shown."""
+"""``python -m worker switch --from GENERATION``: the outputs pass to the generation that the settings name; with
+``--diff`` it shows what would change by that."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 
 
 def _compare(old: str, settings: Settings, file: Path) -> int:
-    """0: the file holds all pages that both have judged, and judge otherwise.
+    """0: the file holds all pages that both have judged with different verdicts.
 
     Raises:
         UsageError: both are one generation, or the file cannot be written.
@@ -91,12 +91,12 @@ def _compare(old: str, settings: Settings, file: Path) -> int:
 
 
 def verdicts(outputs: Iterable[Output]) -> Iterator[Verdict]:
-    """Those among the outputs that are verdicts."""
+    """The verdicts among the outputs."""
     return (output for output in outputs if isinstance(output, Verdict))
 
 
 def borders(passings: Sequence[Passing]) -> Iterator[str]:
-    """Where each partition passes."""
+    """The offset at which each partition passes."""
     for passing in passings:
         yield (
             f"partition {passing.partition} of {PAGES}: from offset {passing.border} on; "

@@ -1,5 +1,5 @@
-"""``python -m worker topics create|check|delete``: the topics, made, and compared with what is wanted of them and of
-the pages on them; a generation's deleted."""
+"""``python -m worker topics create|check|delete``: makes the topics, compares them and their pages with what is
+required, and deletes a generation's topics."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 
     Raises:
         CheckFailed: they differ; the message names each difference and the next move.
-        UsageError: ``check`` was asked to alter, or the broker refuses what the settings want.
+        UsageError: ``check`` was asked to alter, or the broker refuses what the settings require.
         Unavailable: the broker is not there.
     """
     if arguments.alter_config and arguments.action != CREATE:
@@ -139,7 +139,7 @@ def table(
     created: Collection[str] = (),
     altered: Collection[str] = (),
 ) -> str:
-    """A line a topic: name, partitions, cleanup policy, state."""
+    """A line for each topic: name, partitions, cleanup policy, state."""
     rows = [("topic", "partitions", "cleanup", "state")]
     for spec in wanted:
         state = _state(spec.name, differences, created=created, altered=altered)

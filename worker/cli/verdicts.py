@@ -1,4 +1,5 @@
-"""``python -m worker verdicts --job X``: what became of one crawl's pages, and if that is all; ``--jobs``: sums."""
+"""``python -m worker verdicts --job X``: the verdicts on one crawl's pages, and whether they are all; ``--jobs``:
+sums."""
 
 from __future__ import annotations
 
@@ -55,7 +56,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 
     Raises:
         CheckFailed: there are fewer, or more, or the crawl has not ended; the message says what to do.
-        UsageError: options that go not together, or a file that cannot be read or written.
+        UsageError: options that exclude each other, or a file that cannot be read or written.
         Unavailable: no broker answers, or a topic is missing.
     """
     if arguments.join is not None and arguments.format != JSONL:

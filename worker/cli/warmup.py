@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
-    """Compile, and say what is there now."""
+    """Compile, and print what is there now."""
     load()
     folder = _cache_folder(os.environ.get(CACHE))
     before = _compiled(folder)
@@ -46,7 +46,7 @@ def _cache_folder(named: str | None) -> Path:
     """The folder, made if need be.
 
     Raises:
-        UsageError: none is named, or it cannot be written.
+        UsageError: no folder is named, or it cannot be written.
     """
     if not named:
         raise UsageError(f"{CACHE} is not set: set it to the folder that workers will have it set to, and try again")
@@ -63,7 +63,7 @@ def _cache_folder(named: str | None) -> Path:
 
 
 def _compile() -> str:
-    """Compile everything that workers use; the name of the CPU that it is for.
+    """Compile everything that workers use; returns the name of the CPU that it is for.
 
     Raises:
         UsageError: numba cannot run here.

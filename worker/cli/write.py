@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         CheckFailed: a page could not be read a second time.
         UsageError: there are no such verdicts, an archive is not there, or the options do not go together.
         Refused: memory does not suffice, or another run has written there.
-        Unavailable: something cannot be read on, or there is no room.
+        Unavailable: an archive cannot be read on, or there is no room.
     """
     require("scan", "archives are read with more than workers need")
     from worker.places import Folder
@@ -130,7 +130,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 
 
 def _part(text: str) -> tuple[int, int]:
-    """Which one of how many."""
+    """The number of the part, and of how many."""
     match = _PART.fullmatch(text)
     if match is None or not 1 <= int(match[1]) <= int(match[2]):
         raise argparse.ArgumentTypeError(f"{text!r} is no part such as 1/4, the first of four")
@@ -138,7 +138,7 @@ def _part(text: str) -> tuple[int, int]:
 
 
 def _move(text: str) -> tuple[str, str]:
-    """What names begin with, and what they begin with now."""
+    """The beginning of names, and the beginning that replaces it."""
     old, is_there, new = text.partition("=")
     if not old or not is_there:
         raise argparse.ArgumentTypeError(f"{text!r} does not say OLD=NEW, such as /data=s3://bucket/data")

@@ -1,1 +1,1 @@
-"""The only place where the parts are put together: settings become a worker, on the machine that it finds."""
+"""The only place where the parts are put together: settings become a worker, on the present machine."""

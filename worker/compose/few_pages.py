@@ -1,4 +1,4 @@
-"""Settings → a few pages read apart, for commands that show them."""
+"""Settings → a few pages read in a separate process, for commands that show them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def parsed(
     page: PageSettings,
     pages: Iterable[tuple[K, bytes, PageMeta]],
 ) -> Iterator[tuple[K, T | PageError]]:
-    """What the task makes of each of a few pages, with its key, in any order.
+    """The task's result for each of a few pages, with its key, in any order.
 
     They are read one after the other in a process that ends if a page is made to break parsers.
 

@@ -1,7 +1,7 @@
-"""``python -m worker.compose.kernels index|pages``: compile what workers run, where numba keeps it for them.
+"""``python -m worker.compose.kernels index|pages``: compile the kernels of workers, into numba's cache.
 
-At its first start each worker, and each of its parsers, would do so by itself, all of them at the same time, and keep
-the memory that it takes.
+Otherwise each worker, and each of its parsers, would compile them at its first start, all at the same time, and keep
+the memory that this takes.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ _PARTS: Final = {
 PARTS: Final = tuple(_PARTS)
 """Index and fingerprints take a core about as long as pages: a third of a minute."""
 _GARBAGE: Final = (20_000, 20, 50)
-"""What a compiler makes is rarely garbage: to look for it less often than by default saves a tenth of the time."""
+"""A compiler makes little garbage: looking for it less often than by default saves a tenth of the time."""
 
 _STEPS_LOGGED: Final = 100
-"""One in so many, of which there are a thousand: a line of the log in five seconds of a core, or ten of a busy one."""
+"""One function in this many, of a thousand: a line of the log in five seconds of a core, or ten of a busy one."""
 
 _log = logging.getLogger(__name__)
 
 
 def main(part: str) -> None:
-    """Compile one part, and print how far that is."""
+    """Compile one part, and print the progress."""
     with compiling(lambda step: print(step, flush=True)):
         compile_part(part)
 
 
 def compile_part(part: str) -> None:
-    """Compile it in this process, which is to do nothing else, or take it from numba's cache.
+    """Compile it in this process, which should do nothing else, or load it from numba's cache.
 
     Raises:
         UsageError: numba cannot run here.
@@ -68,7 +68,7 @@ def compile_part(part: str) -> None:
 
 
 def compile_apart(report: Callable[[str], None]) -> None:
-    """Have processes of their own, side by side, compile those parts that numba's cache does not hold; each step is
+    """Compile those parts that numba's cache does not hold, in processes of their own, side by side; each step is
     reported.
 
     Raises:

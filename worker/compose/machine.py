@@ -1,4 +1,4 @@
-"""The machine under a worker: how much memory it has, what of it the index may take, how freed memory is given back."""
+"""The machine under a worker: how much memory it has, how much of it the index may take, how freed memory goes back."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ MIB: Final = 1 << 20
 PARSER_BYTES: Final = 120 * MIB
 """Private memory of a parser that has read some pages: interpreter, dictionary, tables; measured: 110 to 114 MiB."""
 SHARE: Final = 0.7
-"""Of the memory for index and parsers: the rest is the worker itself, pages on their way, and what growing and loading
-take for a moment."""
+"""Share of the memory that goes to index and parsers: the rest is for the worker itself, pages on their way, and the
+temporary memory of growing and loading."""
 LEAST_SHARE: Final = 0.2
-"""Of the memory for the index, however much the parsers may take: they seldom take it all at once."""
+"""Share of the memory that the index gets, however much the parsers may take: they seldom take it all at once."""
 
 _M_TRIM_THRESHOLD: Final = -1
 _M_MMAP_THRESHOLD: Final = -3
@@ -33,14 +33,14 @@ _log = logging.getLogger(__name__)
 
 
 class MachineMemory(NamedTuple):
-    """Bytes, and who sets them: a file of the control group, or the machine."""
+    """Bytes, and the source of the limit: a file of the control group, or the machine."""
 
     bytes: int
     source: str
 
 
 class IndexMemory(NamedTuple):
-    """What the index of this worker may take, in MiB (0: no limit), how that came about, and a warning or nothing.
+    """The limit for the index of this worker, in MiB (0: no limit), its derivation, and a warning or nothing.
 
     ``computed``: it was not set as a number.
     """
@@ -52,22 +52,22 @@ class IndexMemory(NamedTuple):
 
 
 def parsers(settings: Settings) -> int:
-    """Parsing processes: ``page.processes``, or one a core."""
+    """Parsing processes: ``page.processes``, or one for each core."""
     return settings.page.processes or os.cpu_count() or 1
 
 
 def memory_limit(proc: Path = Path("/proc"), groups: Path = Path("/sys/fs/cgroup")) -> MachineMemory:
     """The least of what the control groups of this process and the machine allow.
 
-    A control group is bounded by those above it, too. In a container it may be shown as the root, or under a name that
-    only the host can see (version 1): the root is looked at in any case.
+    The control groups above a control group limit it, too. In a container it may be shown as the root, or under a name
+    that only the host can see (version 1): the root is looked at in any case.
     """
     physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return min([MachineMemory(physical, "this machine"), *_group_limits(proc, groups)], key=lambda limit: limit.bytes)
 
 
 def index_memory(settings: Settings, limit: MachineMemory) -> IndexMemory:
-    """``index.memory_mb`` as a number, for a worker that has so much memory for itself."""
+    """``index.memory_mb`` as a number, for a worker that has this much memory for itself."""
     given = settings.index.memory_mb
     if given != AUTO:
         return IndexMemory(given, "as set", computed=False)
@@ -86,7 +86,7 @@ def index_memory(settings: Settings, limit: MachineMemory) -> IndexMemory:
 
 
 def memory_for_index(settings: Settings) -> MemoryLimit:
-    """What the index of this process may take, by the settings and the machine; the log says how that came about."""
+    """The limit for the index of this process, by the settings and the machine; the log gives its derivation."""
     memory = index_memory(settings, memory_limit())
     if memory.warning:
         _log.warning("%s", memory.warning)
@@ -96,11 +96,11 @@ def memory_for_index(settings: Settings) -> MemoryLimit:
 
 
 def give_back_freed_memory() -> None:
-    """Have the C library give large blocks back to the system when they are freed, for all of this process.
+    """Make the C library give large blocks back to the system when they are freed, for all of this process.
 
-    By itself glibc learns from each large array that is freed to keep the next ones of its size among all that is small
-    and stays. With a snapshot a minute 44 MB lay idle after six minutes, and each minute more. Besides, each thread has
-    a heap of its own. Another C library is left as it is.
+    By default glibc learns from each large array that is freed to keep the next ones of its size among the small
+    objects that stay. With a snapshot a minute 44 MB lay idle after six minutes, and each minute more. In addition,
+    each thread has a heap of its own. Another C library is left as it is.
     """
     try:
         set_option = ctypes.CDLL(None).mallopt
@@ -125,7 +125,7 @@ def _group_limits(proc: Path, groups: Path) -> Iterator[MachineMemory]:
 
 
 def _limits_up(root: Path, path: str, names: tuple[str, ...]) -> Iterator[MachineMemory]:
-    """Of a group and all above it; 'max' and files that are not there set none."""
+    """The limits of a group and all above it; 'max' and missing files set none."""
     group = root / path.lstrip("/")
     for folder in (group, *group.parents):
         if not folder.is_relative_to(root):

@@ -1,4 +1,4 @@
-"""Settings → the values that the pure parts are handed: reads the files that settings name."""
+"""Settings → the arguments of the pure parts: reads the files that settings name."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 def recipe(settings: Settings) -> Recipe:
-    """How fingerprints are made by these settings, files read.
+    """How these settings make fingerprints, with the files that they name read.
 
     Raises:
         UsageError: a file that cannot be read, naming setting, file and line.
@@ -57,11 +57,11 @@ def recipe(settings: Settings) -> Recipe:
 
 
 def scheme(settings: Settings, made: Recipe) -> Scheme:
-    """All that a verdict depends on, under the names of the settings where there are such; ``made`` is
+    """All that a verdict depends on, under the names of the settings if there are such; ``made`` is
     ``recipe(settings)``.
 
-    What could be chosen in some release stays named, with the choice that is left: without the name all indexes that
-    there are would be refused.
+    A setting that existed in some release stays named, with the choice that is left: without the name all existing
+    indexes would be refused.
     """
     unused = unused_words(made.user_words, fold_traditional=made.fold_traditional)
     if unused:
@@ -106,11 +106,12 @@ def scheme(settings: Settings, made: Recipe) -> Scheme:
 RECORDS: Final = 1
 """The version of their columns."""
 _OF_JUDGING: Final = ("near.", "near: ", "topics.")
-"""How the names of what records do not depend on begin."""
+"""The beginnings of names that records do not depend on."""
 
 
 def reading(settings: Settings, made: Recipe) -> Scheme:
-    """All that records of pages depend on (``worker.scan.records``): of the scheme what no judging changes."""
+    """All that records of pages depend on (``worker.scan.records``): the part of the scheme that judging cannot
+    change."""
     entries = dict(scheme(settings, made).entries)
     kept = {name: value for name, value in entries.items() if not name.startswith(_OF_JUDGING)}
     kept |= {name: entries[name] for name in ("near.scope", "near: titles")}
@@ -126,12 +127,12 @@ def near(settings: Settings) -> ScopedNear:
 
 
 def new_index(settings: Settings) -> Callable[[], Shard]:
-    """Makes an empty shard that finds what the predicate in force calls near."""
+    """Makes an empty shard that uses the predicate in force."""
     return partial(Shard.by, near(settings), layout=Layout(settings.index.layout), by_url=settings.near.track_changes)
 
 
 def scope_of(settings: Settings, made: Recipe) -> ScopeOf:
-    """What pages are compared within; ``made`` is ``recipe(settings)``."""
+    """The scope that pages are compared within; ``made`` is ``recipe(settings)``."""
     kind, _, name = settings.near.scope.partition(":")
     key = made.key.scopes if made.key else None
     match kind:

@@ -15,7 +15,7 @@ from crawler_plugin.wire.errors import Unavailable
 from worker.observe.scrape import are_shared_out, is_ready, samples, share_of
 
 METRICS: Final = "metrics: "
-"""What a worker prints before the address of its metrics."""
+"""The text that a worker prints before the address of its metrics."""
 LAST_LINES: Final = 15
 STOP_SECONDS: Final = 40.0
 """A worker drains for ``shutdown.seconds``, 20 by default, and closes its connections then."""
@@ -23,10 +23,11 @@ _LOOK_SECONDS: Final = 0.2
 
 
 class ModuleProcess:
-    """A Python module that runs as a process, without settings of the environment or of a file near by.
+    """A Python module that runs as a process, without settings of the environment or of a nearby file.
 
-    It is of a session of its own, so that Ctrl-C reaches only the process that has made it, which ends it in order. If
-    that is killed, its broker goes with it: a spider then finds no site, workers no broker, and they end by themselves.
+    It has a session of its own, so that Ctrl-C reaches only the process that has made it, which ends it in order. If
+    that process is killed, its broker goes with it: then a spider finds no site, workers find no broker, and they end
+    without help.
     """
 
     def __init__(self, name: str, module: str, arguments: Sequence[str], folder: Path) -> None:
@@ -45,7 +46,7 @@ class ModuleProcess:
 
     @property
     def pid(self) -> int:
-        """Its process id, valid until ``status`` has told of its end."""
+        """Its process id, valid until ``status`` has returned its exit status."""
         return self._process.pid
 
     @property
@@ -54,7 +55,7 @@ class ModuleProcess:
         return self._process.poll()
 
     def find(self, start: str) -> str | None:
-        """The rest of the first line of its output that begins so, once it is there."""
+        """The rest of the first line of its output with this beginning, once it is there."""
         lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
         return next((line.removeprefix(start) for line in lines if line.startswith(start)), None)
 
@@ -64,7 +65,7 @@ class ModuleProcess:
         return "\n".join(f"  {line}" for line in lines[-LAST_LINES:]) or "  (it said nothing)"
 
     def stop(self) -> int:
-        """Ask it to end, kill it if it does not; the exit status."""
+        """Ask it to end, kill it if it does not; returns the exit status."""
         self._process.terminate()
         try:
             return self._process.wait(STOP_SECONDS)
@@ -90,17 +91,17 @@ def wait_until_ready(
     patience: float,
     tell: Callable[[str], None] = lambda how_far: None,
 ) -> None:
-    """Come back when the workers have shared pages and index out, so that what follows is work and no start-up.
+    """Return when the workers have shared pages and index out, so that the following time is work and no start-up.
 
     The first worker owns all of it for a moment, and is ready; the wait goes on until each worker has its share.
 
     Args:
-        shards: all that there are, and ``partitions`` those of pages.
+        shards: the number of all shards, and ``partitions`` that of pages.
         patience: seconds.
-        tell: hears now and then how far that is.
+        tell: gets the progress now and then.
 
     Raises:
-        Unavailable: a worker has ended, or they are not that far after ``patience`` seconds.
+        Unavailable: a worker has ended, or they have not come that far after ``patience`` seconds.
     """
     deadline = time.monotonic() + patience
     while not _are_ready(workers, shards, partitions):
@@ -117,12 +118,12 @@ def wait_until_ready(
 
 
 def addresses_of(workers: Sequence[ModuleProcess]) -> list[str]:
-    """Where the workers show their metrics, of those that have said so."""
+    """The addresses where the workers show their metrics, of workers that have printed one."""
     return [address for worker in workers if (address := worker.find(METRICS)) is not None]
 
 
 def see_that_it_runs(worker: ModuleProcess) -> None:
-    """Raises ``Unavailable`` with the end of its output if it does not."""
+    """Raises ``Unavailable`` with the end of its output if it does not run."""
     if worker.status is not None:
         raise Unavailable(
             f"{worker.name} ended with exit status {worker.status}; the end of its output:\n"
@@ -140,7 +141,7 @@ def _are_ready(workers: Sequence[ModuleProcess], shards: int, partitions: int) -
 
 
 def _environment() -> dict[str, str]:
-    """Ours without settings for the worker, and with this very program first on the path."""
+    """This process's environment without settings for the worker, and with this very program first on the path."""
     kept = {name: value for name, value in os.environ.items() if not name.upper().startswith("DEDUP_")}
     here = str(Path(package.__file__).parents[1])
     paths = [here, *filter(None, [kept.get("PYTHONPATH")])]

@@ -1,4 +1,4 @@
-"""Settings → what the worker's step is given, whether its logs are Kafka's or not."""
+"""Settings → the arguments of the worker's step, whether its logs are Kafka's or not."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from worker.verdict.findings import FindingRules
 
 def fingerprinters(settings: Settings, made: Recipe, processes: int) -> ProcessPool[Source, Fingerprinted]:
     """Child processes that make fingerprints of pages; ``made`` is ``parts.recipe(settings)``."""
-    compile_apart(lambda step: None)  # else each of the processes would compile all of it
+    compile_apart(lambda step: None)  # otherwise each of the processes would compile all of it
     return ProcessPool(
         partial(Fingerprinter, made),
         Fingerprinted,
@@ -31,7 +31,7 @@ def fingerprinters(settings: Settings, made: Recipe, processes: int) -> ProcessP
 
 
 def policy(settings: Settings, scheme: Scheme, writer: bytes, log_bytes: int | None = None) -> Policy:
-    """What the step needs to know; ``log_bytes`` where the logs take smaller records than the settings say."""
+    """The settings of the step; ``log_bytes`` if the logs accept only smaller records than the settings say."""
     ttl = settings.near.ttl_days
     return Policy(
         scheme=scheme.id,

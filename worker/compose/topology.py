@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def specs(settings: Settings) -> tuple[TopicSpec, ...]:
-    """How the topics that these settings need must be."""
+    """The required state of the topics for these settings."""
     topics = settings.topics
     return topic_specs(
         prefix=topics.prefix,
@@ -28,7 +28,7 @@ def specs(settings: Settings) -> tuple[TopicSpec, ...]:
 
 
 def cluster(settings: Settings) -> ClusterView:
-    """A look from outside at the generation that the settings name; to be closed.
+    """A view from outside of the generation that the settings name; close it afterwards.
 
     Raises:
         Unavailable: the broker is not there.

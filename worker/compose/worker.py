@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 def work(settings: Settings, asked: AskedToStop, server: HealthServer) -> int:
-    """Work until told to stop, then drain; 0 unless something stops the worker. ``server`` is told what to show."""
+    """Work until told to stop, then drain; 0 unless something stops the worker. ``server`` gets the content to show."""
     give_back_freed_memory()
     made = parts.recipe(settings)
     scheme = parts.scheme(settings, made)
@@ -49,7 +49,7 @@ def work(settings: Settings, asked: AskedToStop, server: HealthServer) -> int:
         check_topics(differences)
     except Unavailable:
         if asked.by_now():
-            return 0  # who waits no longer need not hear why it took so long
+            return 0  # the operator who has stopped it need not learn why it took so long
         raise
     writer = secrets.token_bytes(8)
     most = limits(specs(settings), differences)
@@ -79,7 +79,7 @@ def work(settings: Settings, asked: AskedToStop, server: HealthServer) -> int:
 
             asked.tell(stop_running)
             gc.collect()
-            gc.freeze()  # what is here now stays, and looking through it once more would hold up answers
+            gc.freeze()  # these objects stay, and looking through them once more would hold up answers
             _log.info("worker %s runs, scheme %s", writer.hex(), rules.scheme.hex())
             announce("worker is running")
             if not runner.run():
@@ -87,7 +87,7 @@ def work(settings: Settings, asked: AskedToStop, server: HealthServer) -> int:
                     "shutdown.seconds are over before all pages were committed; whoever owns them next does them again"
                 )
         except Stop as stop:
-            metrics.health.report([str(stop)])  # who asks hears it until the logs are closed
+            metrics.health.report([str(stop)])  # clients learn the reason until the logs are closed
             raise
         finally:
             worker.close()

@@ -1,1 +1,1 @@
-"""What ``python -m worker demo`` crawls, runs and checks: a site written for it, a spider, and what must come out."""
+"""The parts of ``python -m worker demo``: a site written for it, a spider, and the results that must come out."""

@@ -1,4 +1,4 @@
-"""The texts of the demo's site, read from the files beside this one; all of them were written for it."""
+"""The texts of the demo's site, read from files next to this one; all of them were written for it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def briefs() -> tuple[Article, ...]:
 
 @cache
 def reposts() -> tuple[Article, ...]:
-    """Articles as somebody else put them up again, with a word or two changed; slugs are those of the originals."""
+    """Articles as someone else posted them again, with a word or two changed; slugs are those of the originals."""
     originals = {article.slug: article for article in articles()}
     found = []
     for line in _text("reposts.txt").splitlines():

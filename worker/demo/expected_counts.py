@@ -1,8 +1,8 @@
-"""What the demo's crawl came to, and whether that is what it must come to: a pure function of site and outputs.
+"""The results of the demo's crawl, and whether they are as they must be: a pure function of site and outputs.
 
 Which page of a group is met first depends on the crawl, so the check holds in any order: one page of each group is
-unique, all others are duplicates of that one, a second visit is a refetch of the unique one or a duplicate again, and
-what is no text is a dead letter.
+unique, all others are duplicates of that one, a second visit is a refetch of the unique one or a duplicate again, and a
+page that is no text is a dead letter.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OUTCOMES: Final = (UNIQUE, DUPLICATE, REFETCH, DEAD)
 
 @dataclass(frozen=True)
 class Counts:
-    """Pages at each station of their way; ``fetched`` and ``confirmed`` are what the crawl says of itself."""
+    """Pages at each station of their way; ``fetched`` and ``confirmed`` are the crawl's own counts."""
 
     fetched: int
     confirmed: int
@@ -36,7 +36,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class ExpectedCounts:
-    """All that came out, beside the site that went in."""
+    """All that came out, next to the site that went in."""
 
     site: Site
     counts: Counts
@@ -46,7 +46,7 @@ class ExpectedCounts:
 
     @classmethod
     def of(cls, site: Site, counts: Counts, outputs: Iterable[Output]) -> ExpectedCounts:
-        """Sort what was read of the three output topics."""
+        """Sort the records of the three output topics."""
         read = list(outputs)
         verdicts = [output for output in read if isinstance(output, Verdict)]
         judged = [verdict for verdict in verdicts if verdict.verdict != decide.DEAD]
@@ -78,7 +78,7 @@ class ExpectedCounts:
         return sections
 
     def disagreements(self) -> list[str]:
-        """What is not as it must be, a sentence each; none: it adds up."""
+        """Everything that is not as it must be, a sentence each; none: it adds up."""
         return [*self._sums(), *self._delivery(), *self._files(), *self._groups()]
 
     def _outcomes_by_page(self) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""What the demo waits for and how far its crawl is: bars and a clock on a terminal, a line now and then elsewhere."""
+"""The demo's progress and what it waits for: bars and a clock on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SECONDS_BETWEEN_WAITS: Final = 5.0
 class Stations:
     """Pages that have passed each station: fetched by the spider, on the topic, claimed by a worker, committed.
 
-    ``shares`` tells by the worker's name what each owns.
+    ``shares`` maps the worker's name to what it owns.
     """
 
     crawled: int = 0
@@ -38,7 +38,7 @@ class Stations:
 
     @property
     def owners(self) -> list[str]:
-        """A line a worker: its shards and partitions."""
+        """A line for each worker: its shards and partitions."""
         lines = []
         for name, share in self.shares.items():
             shards, partitions = (" ".join(map(str, owned)) or "none" for owned in share[:2])
@@ -59,7 +59,7 @@ class Stations:
 def waiting(
     console: Console, what: str, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[Callable[[str], None]]:
-    """Says what is waited for, and is told how far that is as often as the caller likes."""
+    """Shows what is waited for, and gets the progress as often as the caller likes."""
     began = told = clock()
     console.print(what)
     status = console.status("") if console.is_terminal else nullcontext()
@@ -117,7 +117,7 @@ class Progress:
         self._write(stations)
 
     def _write(self, stations: Stations, *, at_once: bool = False) -> None:
-        """A line, where bars make no sense: not too often, and only when something has changed."""
+        """A line, where bars make no sense: not too often, and only if something has changed."""
         now = time.monotonic()
         too_early = self._shown_at is not None and now - self._shown_at < SECONDS_BETWEEN_LINES
         self._last = stations

@@ -3,8 +3,8 @@
 1. a broker in a temporary folder, and the topics on it;
 2. the site, a spider with the plugin, and workers, each a process of its own;
 3. pages are counted on their way, until all that the spider published is committed;
-4. what came out: sums, sections, examples, two pages side by side;
-5. everything ends and is removed; kept, it stays until Ctrl-C, and is told how to be looked at.
+4. the results: sums, sections, examples, two pages side by side;
+5. everything ends and is removed; if kept, it stays until Ctrl-C, and the output says how to look at it.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ from worker.stream.kafka.output_reader import PageCount, read_outputs
 from worker.stream.kafka.topic_admin import create_topics
 
 _NAME: Final = "demo"
-"""Of the consumer group and of the crawl."""
+"""The name of the consumer group and of the crawl."""
 PREFIX: Final = f"{_NAME}."
 STALL_SECONDS: Final = 90.0
-"""How long nothing may move."""
+"""The longest time without progress."""
 NEXT: Final = """\
 All of it has ended, and its folder is gone.
 python -m worker demo --keep      lets it run, and says how to look at it
@@ -65,7 +65,7 @@ class Demo:
     keep: bool
 
     def run(self) -> list[str]:
-        """What does not add up, a sentence each."""
+        """Everything that does not add up, a sentence each."""
         with ExitStack() as running:
             self._rule("1. A real Kafka broker on this machine, and the topics")
             kernels = self._kernels(running)
@@ -182,7 +182,7 @@ class Demo:
         return ExpectedCounts.of(site.site, counts, read_outputs(options, PREFIX)), watching
 
     def _show(self, expected: ExpectedCounts, seconds: float, shares: Mapping[str, WorkerShare]) -> None:
-        from worker.compose import parts  # only now: what these import is compiled where that was never done
+        from worker.compose import parts  # only now: the kernels of these modules are compiled if that was never done
         from worker.evaluate.literature.comparison import compare
         from worker.evaluate.literature.explained import Explained, Explainer
         from worker.evaluate.literature.measures import BlockLayout
@@ -215,7 +215,7 @@ class Demo:
             self.console.print(as_text(both, (page.url, original.url)), markup=False, soft_wrap=True)
 
     def _stay(self, servers: str, workers: Sequence[ModuleProcess]) -> None:
-        """Let everything run until Ctrl-C or SIGTERM, which are the ways to end this and no failure."""
+        """Keep everything running until Ctrl-C or SIGTERM, which are the ways to end this and no failure."""
         self._rule("Where to look")
         self.console.print("Broker, site and workers run until Ctrl-C. In another terminal:")
         settings = f"--set kafka.bootstrap_servers={servers} --set topics.prefix={PREFIX}"

@@ -1,6 +1,6 @@
 """Serves the demo's site on this machine, at two ports as two hosts.
 
-``python -m worker.demo.server PORT PORT`` does so until it is ended, for a crawl to be tried on.
+``python -m worker.demo.server PORT PORT`` does so until it is ended, to try a crawl on it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class SiteServer:
     """Serves the site from when it is made until its block is left; ``site`` names the addresses. Port 0 is a free one.
 
     Raises:
-        OSError: somebody has a port.
+        OSError: a port is taken.
     """
 
     def __init__(self, ports: tuple[int, int] = (0, 0)) -> None:
@@ -95,7 +95,7 @@ class _Request(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Not wanted: no reader would look at it."""
+        """Log nothing: no reader would look at it."""
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The site that the demo crawls, as values: every page, and which pages repeat each other.
 
-Two hosts: a newspaper with sections, print versions, session ids and an archive whose pages are gone, and a copier with
+Two hosts: a newspaper with sections, print versions, session ids and an archive whose pages are gone; and a copier with
 mirrored articles, some of them in GBK, and a board where articles are posted again with a word changed. Every page can
 be reached by links from ``Site.start``. The same addresses give the same bytes.
 """
@@ -42,7 +42,7 @@ INTRODUCTIONS: Final = {
 
 
 class PageKind(Enum):
-    """What a page is there to show."""
+    """The purpose of a page."""
 
     FRONT = "front page"
     ARTICLE = "article"
@@ -61,7 +61,7 @@ class SitePage:
     """A page as it is served.
 
     Pages of one ``group`` repeat each other: whichever is met first is unique, and the others are its duplicates. A
-    ``FILE`` has no text and must become a dead letter. ``visits`` is how often the crawl comes by.
+    ``FILE`` has no text and must become a dead letter. ``visits`` is how often the crawl fetches it.
     """
 
     url: str
@@ -180,7 +180,7 @@ class _Paper:
             yield self._page(path, PageKind.EMPTY, ARCHIVE, templates.bare("", ""), "no words")
 
     def _files(self) -> Iterator[SitePage]:
-        """What a crawl picks up besides pages."""
+        """Files that a crawl picks up in addition to pages."""
         contents = {
             "cover.png": ("image/png", _png()),
             "map.pdf": (

@@ -1,4 +1,4 @@
-"""The demo's results for people: sums, sections, and examples of duplicates with what differs in their texts."""
+"""The demo's results for people: sums, sections, and examples of duplicates with the differences of their texts."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ EXAMPLES: Final = (
 )
 """Kinds of pairs that are shown, each as often as it stands here; a pair of two kinds counts as the first of them."""
 SNIPPET: Final = 66
-"""Columns of a text that are shown around the place where it differs from the other one."""
+"""Columns of a text that are shown around the place where it differs from the other text."""
 
 
 def sums(expected: ExpectedCounts) -> Table:
-    """Pages by outcome, and duplicates by reason; what stands above the line is what stands below it added up."""
+    """Pages by outcome, and duplicates by reason; the rows below the line add up to the row above it."""
     outcomes = expected.outcomes
     table = Table("what became of the pages", "pages")
     table.columns[1].justify = "right"
@@ -49,7 +49,7 @@ def sums(expected: ExpectedCounts) -> Table:
 
 
 def sections(expected: ExpectedCounts) -> Table:
-    """How much of each section repeats what was there before."""
+    """How much of each section repeats earlier pages."""
     table = Table("section", *OUTCOMES, "pages", "rate of duplicates")
     for column in table.columns[1:]:
         column.justify = "right"
@@ -61,7 +61,7 @@ def sections(expected: ExpectedCounts) -> Table:
 
 
 def owners(shares: Mapping[str, WorkerShare]) -> Table:
-    """Who owns which shards and partitions, what the shards hold, and how many pages each has committed."""
+    """The owners of shards and partitions, how much the shards hold, and how many pages each worker has committed."""
     table = Table("", "shards of the index", "survivors in them", "partitions of pages", "committed", show_footer=True)
     table.columns[2].footer = str(sum(share.survivors for share in shares.values()))
     table.columns[4].footer = str(sum(share.committed for share in shares.values()))
@@ -92,7 +92,8 @@ def examples(expected: ExpectedCounts) -> list[tuple[Verdict, SitePage, SitePage
 
 
 def example(verdict: Verdict, page: SitePage, original: SitePage, text_of: Callable[[SitePage], str]) -> list[str]:
-    """Five lines: what duplicates what at which distance, and of both where they are and where their texts part."""
+    """Five lines: which page duplicates which at what distance, and for both where they are and where their texts
+    differ."""
     distance = "" if verdict.distance is None else f"distance {verdict.distance}, "
     heading = f"{page.kind.value} duplicates {original.kind.value}: {distance}{verdict.reason}"
     a, b = _snippets(" ".join(text_of(page).split()), " ".join(text_of(original).split()))
@@ -100,12 +101,12 @@ def example(verdict: Verdict, page: SitePage, original: SitePage, text_of: Calla
 
 
 def _shows(page: SitePage, original: SitePage) -> PageKind:
-    """What a pair is an example of: the kind of the page that is less like the article, whichever came first."""
+    """The kind that a pair is an example of: that of the page that is less like the article, whichever came first."""
     return next((kind for kind in EXAMPLES if kind in (page.kind, original.kind)), page.kind)
 
 
 def _snippets(a: str, b: str) -> Iterable[str]:
-    """Of each text the same stretch: where they part, or the beginning of equal ones."""
+    """The same stretch of each text: where they differ, or the beginning of equal ones."""
     parting = next((place for place, pair in enumerate(zip(a, b, strict=False)) if len(set(pair)) > 1), len(min(a, b)))
     begin = 0 if a == b else max(0, parting - SNIPPET // 4)
     for text in (a, b):

@@ -1,6 +1,7 @@
 """How the demo's pages look: a newspaper, its print version, a site that copies it, a board, almost empty pages.
 
-The same text comes in markup as unlike as on the web, so that what is compared must be the text and not the page.
+The same text comes in markup as different as on the web, so that the comparison must be of the text and not of the
+page.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def front(title: str, introduction: Sequence[str], sections: Iterable[Link], lin
 
 
 def not_found(sections: Iterable[Link]) -> str:
-    """What the paper says, with status 200, instead of pages that are gone."""
+    """The paper's page, with status 200, in place of pages that are gone."""
     body = """<article>
 <h1>We could not find this page</h1>
 <p>The page that you are looking for has moved, or has never been here. Perhaps the address was mistyped, or a link that

@@ -23,7 +23,7 @@ _LOOK_SECONDS: Final = 0.2
 
 
 class Watching:
-    """What is known of a crawl that runs: ``stations``, and whether it ``is_over``, all that was published committed.
+    """The observed state of a crawl: ``stations``, and whether it ``is_over``, with all published pages committed.
 
     Args:
         options: how to reach the broker.
@@ -72,7 +72,7 @@ class Watching:
         self.is_over = crawled and seen.total_committed >= seen.published
 
     def check(self, patience: float) -> None:
-        """See that it goes on.
+        """Check that the crawl goes on.
 
         Raises:
             Unavailable: a worker has ended, or nothing has moved for ``patience`` seconds.
@@ -87,7 +87,8 @@ class Watching:
             )
 
     def shares_holding(self, survivors: int, patience: float) -> dict[str, WorkerShare]:
-        """Each worker's share, once their shards hold so many pages; after ``patience`` seconds whatever they hold."""
+        """Each worker's share, once their shards hold this many pages; after ``patience`` seconds whatever they
+        hold."""
         deadline = time.monotonic() + patience
         while True:
             shares = {name: share_of(found) for name, found in self._samples().items()}

@@ -1,7 +1,8 @@
-"""Methods that verdicts could rest on and do not: what the worker's predicates are measured against.
+"""Methods that verdicts do not rest on, although they could: the worker's predicates are measured against these.
 
-``exact`` finds only copies, ``sentences`` and ``shingles`` are what other programs keep, ``weighted`` is SimHash by
-weights and hashes of the literature, and ``jaccard``, which keeps all of a page, shows what there is to find.
+``exact`` finds only copies, ``sentences`` and ``shingles`` keep the same data as other programs, ``weighted`` is
+SimHash by weights and hashes of the literature, and ``jaccard``, which keeps all of a page, shows what there is to
+find.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Grams = npt.NDArray[np.uint64]
 Signature = npt.NDArray[np.uint32]
 
 MOST_SENTENCES: Final = 10
-"""As many of the longest sentences are kept, so that their number can be swept."""
+"""The number of longest sentences that are kept, so that their number can be swept."""
 
 _END: Final = re.compile(r"[。！？；!?;\n]+|\.(?=\s|$)")
 _ODD: Final = 0x9E3779B97F4A7C15
@@ -41,7 +42,7 @@ class Exact:
     name: str = "exact"
 
     def maker(self) -> Maker:
-        """Hashes of 64 bits; of an empty text that of its URL, since emptiness makes no two pages alike."""
+        """Hashes of 64 bits; for an empty text that of its URL, since emptiness makes no two pages alike."""
         reader = units_reader()
         return lambda page, url, body: hash_text(reader.spelled(page.text) or f"\0{url}")
 
@@ -65,7 +66,7 @@ class Exact:
 
 @dataclass(frozen=True)
 class LongestSentences:
-    """Of the ``n`` longest sentences of each page at least a ``share`` is the same."""
+    """At least a ``share`` of the ``n`` longest sentences of each page is the same."""
 
     n: int = 3
     share: float = 0.6
@@ -82,11 +83,11 @@ class LongestSentences:
         return Sentences
 
     def call(self, a: Sentences, b: Sentences) -> Call:
-        """By how many are in common; of pages that have fewer all must be."""
+        """By how many are in common; for pages that have fewer sentences all must be."""
         return Call(_share_sentences(a, b, self.n, self.share))
 
     def kept_bytes(self, kept: Sentences) -> int:
-        """A hash a sentence."""
+        """One hash for each sentence."""
         return 8 * min(self.n, len(kept))
 
     def sweep(self) -> Sweep:
@@ -107,7 +108,7 @@ class Shingles:
     name: str = "shingles"
 
     def maker(self) -> Maker:
-        """Signatures, uint32 (128,); none of an empty text."""
+        """Signatures, uint32 (128,); none for an empty text."""
         reader = units_reader()
         return lambda page, url, body: minhash(ngram_hashes(reader.read(page.text).units, self.n))
 
@@ -144,7 +145,7 @@ class Jaccard:
     name: str = "jaccard"
 
     def maker(self) -> Maker:
-        """Sorted distinct hashes of the n-grams, uint64; none of an empty text."""
+        """Sorted distinct hashes of the n-grams, uint64; none for an empty text."""
         reader = units_reader()
         return lambda page, url, body: np.unique(ngram_hashes(reader.read(page.text).units, self.n))
 
@@ -178,12 +179,12 @@ class Weighted(OfWorker):
     variant: Variant
 
     def maker(self) -> Maker:
-        """What makes them."""
+        """The maker of such fingerprints."""
         return Explainer(self.recipe, self.variant).fingerprinted
 
 
 def units_reader() -> TextReader:
-    """Reads units alone, which need no dictionary."""
+    """Reads only units, which need no dictionary."""
     return TextReader(None, NoiseWords())
 
 
@@ -202,7 +203,7 @@ def longest_sentences(text: str, most: int, reader: TextReader) -> Sentences:
 
 def ngram_hashes(tokens: Hashes, n: int) -> Grams:
     """A hash of each n-gram, uint64, from the hashes of tokens, with a marker before the first and one after the last;
-    none of no tokens."""
+    none if there are no tokens."""
     if not tokens.size:
         return tokens
     begin, end = hash_words(["\0begin", "\0end"])
@@ -216,7 +217,7 @@ def ngram_hashes(tokens: Hashes, n: int) -> Grams:
 
 
 def minhash(members: Grams) -> Signature:
-    """The smallest of the members' numbers in each of 128 numberings; none of no members."""
+    """The smallest of the members' numbers in each of 128 numberings; none if there are no members."""
     if not members.size:
         return np.empty(0, np.uint32)
     low = (members >> np.uint64(32)).astype(np.uint32)
@@ -232,6 +233,6 @@ def _share_sentences(a: Sentences, b: Sentences, n: int, share: float) -> bool:
 
 
 def _by_similarity(chosen: float) -> Sweep:
-    """For methods that call near what is at least so similar."""
+    """For methods that call pages near if they are at least so similar."""
     thresholds = tuple(round(0.2 + 0.04 * step, 2) for step in range(21))
     return Sweep("threshold", chosen, thresholds, lambda a, b, call, least: (call.sketch or 0.0) >= least)

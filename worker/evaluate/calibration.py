@@ -1,4 +1,4 @@
-"""Labelled pairs → the settings that find most at few enough false positives, and what to expect of them."""
+"""Labelled pairs → the settings that find most at few enough false positives, and their expected results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from worker.evaluate.methods import Method
 from worker.evaluate.scores import Share
 
 FOLDS: Final = 5
-"""Parts of the pairs, each of which is kept out of the choice once and judged by it."""
+"""Parts of the pairs; each part is kept out of the choice once and judged by it."""
 
 Flags = npt.NDArray[np.bool_]
 
@@ -34,23 +34,24 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What settings do to labelled pairs: the near-duplicates that they find, the others that they call so."""
+    """The results of settings on labelled pairs: the near-duplicates that they find, the other pairs that they call
+    so."""
 
     recall: Share
     false_positives: Share
 
     @property
     def precision(self) -> Share:
-        """Of what is called near, on such pairs. In a crawl it depends on how many of the pages are copies."""
+        """Share of true ones among the pairs called near. In a crawl it depends on how many of the pages are copies."""
         return Share(self.recall.hits, self.recall.hits + self.false_positives.hits)
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """``chosen`` by all pairs, with what it does to them (``fitted``).
+    """``chosen`` by all pairs, with its results on them (``fitted``).
 
-    ``expected`` is what choices do to pairs that had no part in them. ``frontier`` holds, by rising false positives,
-    settings that find more than all with fewer.
+    ``expected`` are the results of choices on pairs that had no part in them. ``frontier`` holds, by rising false
+    positives, settings that find more than all with fewer.
     """
 
     chosen: Candidate
@@ -70,11 +71,11 @@ def calibrate(
         collection: holds what the candidates' method keeps of their documents.
         candidates: the strictest first, the loosest last: no other calls near what the last one does not.
         most_false: 0 to 1.
-        in_force: place of the candidate that is nearest to the settings as they are. Of candidates that do equally well
-            the one nearest to it in the list is chosen: nothing is changed without a gain.
+        in_force: place of the candidate that is nearest to the present settings. Of candidates that do equally well it
+            chooses the one nearest to that in the list: nothing is changed without a gain.
 
     Raises:
-        UsageError: not both labels are there.
+        UsageError: not both labels occur.
         CheckFailed: no candidate is so careful.
     """
     scored = [pair for pair in pairs if pair.label is not None]
@@ -100,7 +101,7 @@ def calibrate(
 
 
 def _near(pairs: Sequence[Pair], collection: Collection, candidates: Sequence[Candidate]) -> Flags:
-    """Shape (pairs, candidates): what each calls near."""
+    """Shape (pairs, candidates): the pairs that each candidate calls near."""
     loosest = candidates[-1].method
     near = np.zeros((len(pairs), len(candidates)), np.bool_)
     for row, pair in enumerate(pairs):
@@ -110,7 +111,8 @@ def _near(pairs: Sequence[Pair], collection: Collection, candidates: Sequence[Ca
 
 
 def _best(near: Flags, truth: Flags, part: Flags, most_false: float, in_force: int) -> int | None:
-    """The candidate that finds most, of those with as many the one with fewest false, then the least changed."""
+    """The candidate that finds most, of those with as many the one with fewest false positives, then the least
+    changed."""
     found = near[truth & part].sum(axis=0)
     false = near[~truth & part].sum(axis=0)
     allowed = np.flatnonzero(false <= most_false * np.count_nonzero(~truth & part))
@@ -125,7 +127,7 @@ def _outcome(near: Flags, truth: Flags, part: Flags, place: int) -> Outcome:
 
 
 def _expected(near: Flags, truth: Flags, folds: npt.NDArray[np.int64], most_false: float, in_force: int) -> Outcome:
-    """Every pair is judged by the choice of the other folds; where these allow none, by the strictest candidate."""
+    """Every pair is judged by the choice of the other folds; if these allow none, by the strictest candidate."""
     judged = np.zeros(len(truth), np.bool_)
     for fold in range(FOLDS):
         kept_out = folds == fold
@@ -134,7 +136,8 @@ def _expected(near: Flags, truth: Flags, folds: npt.NDArray[np.int64], most_fals
 
 
 def _folds(pairs: Sequence[Pair]) -> npt.NDArray[np.int64]:
-    """A fold for each pair, the same in every run. Pairs of one group of copies stand together: they are much alike."""
+    """A fold for each pair, the same in every run. Pairs of one group of copies are in one fold: they are much
+    alike."""
     groups = copies(pairs)
 
     def fold(pair: Pair) -> int:

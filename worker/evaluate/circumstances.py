@@ -1,4 +1,4 @@
-"""What a measurement depends on besides what is measured: the machine, the day, the versions."""
+"""The circumstances that a measurement depends on: the machine, the day, the versions."""
 
 from __future__ import annotations
 

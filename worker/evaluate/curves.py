@@ -13,7 +13,7 @@ from worker.evaluate.scores import Share
 
 @dataclass(frozen=True)
 class Point:
-    """What a method would do with its parameter at ``value``; ``edited`` is recall without pairs of equal text."""
+    """The results of a method with its parameter at ``value``; ``edited`` is recall without pairs of equal text."""
 
     value: float
     recall: Share
@@ -49,7 +49,7 @@ class Curve:
 
 
 def curves(evaluation: Evaluation) -> Mapping[str, Curve]:
-    """Of every method that has a parameter, by its name."""
+    """The curve of every method that has a parameter, by its name."""
     found = {}
     for result in evaluation.results:
         curve = _curve(evaluation, result)

@@ -1,4 +1,4 @@
-"""Labelled pairs and methods → what each method calls, how right that is, and what it costs."""
+"""Labelled pairs and methods → the calls of each method, how right they are, and what it costs."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from worker.page.extract import Extractor
 from worker.page.main_text.content import main_content
 
 LOADED_TOKENS: Final = 30
-"""Block load is measured on texts of so many tokens: short ones are unlike each other, and would hide it."""
+"""Block load is measured on texts of this many tokens: short ones are unlike each other, and would hide it."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """One method on all pairs. ``calls`` stand as the pairs do; ``microseconds`` is CPU time a page from its text on,
-    ``kept_bytes`` what the method keeps of a page, both on average."""
+    """One method on all pairs. ``calls`` are in the order of the pairs; ``microseconds`` is CPU time a page from its
+    text on, ``kept_bytes`` are the bytes that the method keeps of a page, both on average."""
 
     method: Method
     calls: tuple[Call, ...]
@@ -55,7 +55,7 @@ def evaluate(
     parsers: Parsers,
     extractor: Extractor = main_content,
 ) -> Evaluation:
-    """Parse every document once, and have every method call every pair.
+    """Parse every document once, and let every method call every pair.
 
     Raises:
         UsageError, Unavailable: parsers cannot be started.
@@ -73,19 +73,19 @@ def evaluate(
 
 
 def called(method: Method, collection: Collection, pair: Pair) -> Call:
-    """What the method says of a pair; far where a side could not be read."""
+    """The method's call on a pair; far if one side could not be read."""
     a, b = (collection.of(key, method) for key in pair.keys)
     return FAR if a is None or b is None else method.call(a, b)
 
 
 def _load(labelled: Labelled, collection: Collection, methods: Sequence[Method]) -> dict[str, float]:
-    """By language, of the first method that has fingerprints of 64 bits. Equal texts count once, paired or not."""
+    """By language, for the first method that has fingerprints of 64 bits. Equal texts count once, paired or not."""
     method = next((method for method in methods if isinstance(method, OfWorker)), None)
     if method is None:
         return {}
     by_language: dict[str, list[int]] = {}
     texts: set[int] = set()
-    in_order = [key for key in labelled.documents if key in collection.kept]  # not as processes were done with them
+    in_order = [key for key in labelled.documents if key in collection.kept]  # not as processes finished
     for key in unrelated(in_order, labelled.pairs):
         page = collection.of(key, method)
         is_long = page.fingerprint is not None and collection.kept[key].tokens >= LOADED_TOKENS

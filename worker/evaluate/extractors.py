@@ -1,4 +1,4 @@
-"""What finds the main content of a page in other programs: what the worker's own extractor is measured against."""
+"""Other programs' extractors of main content: the worker's own extractor is measured against them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BUILT_IN: Final = "built-in"
 
 
 def by_resiliparse(markup: bytes, *, xml: bool) -> Content:
-    """XML is HTML to it. Texts of images and bullets of lists are left out: mirrors differ in them most."""
+    """Reads XML as HTML. Leaves out texts of images and bullets of lists: mirrors differ in them most."""
     from resiliparse.extract.html2text import extract_plain_text
     from resiliparse.parse.html import HTMLParserException, HTMLTree
 
@@ -29,7 +29,7 @@ def by_resiliparse(markup: bytes, *, xml: bool) -> Content:
 
 
 def by_trafilatura(markup: bytes, *, xml: bool) -> Content:
-    """XML is HTML to it."""
+    """Reads XML as HTML."""
     import trafilatura
 
     return Content(trafilatura.extract(markup.decode(), include_comments=False) or "", None)

@@ -13,7 +13,7 @@ from worker.page.words.noise import NoiseWords
 
 
 class DocumentFrequencies(NamedTuple):
-    """In how many of the ``documents`` that have a token each token stands."""
+    """For each token the number of documents that contain it, among the ``documents`` that have a token."""
 
     documents: int
     by_token: Counter[str]
@@ -27,7 +27,7 @@ class Rarity(NamedTuple):
 
 
 def count_documents(texts: Iterable[str], reader: TextReader, noise: NoiseWords) -> DocumentFrequencies:
-    """Count the tokens that are features, noise words left out. Equal texts count once: copies make nothing common."""
+    """Count the tokens that are features, without noise words. Equal texts count once: copies make nothing common."""
     found: Counter[str] = Counter()
     seen: set[frozenset[str]] = set()
     for text in texts:
@@ -39,13 +39,13 @@ def count_documents(texts: Iterable[str], reader: TextReader, noise: NoiseWords)
 
 
 def table(counted: DocumentFrequencies, least: int = 2) -> list[Rarity]:
-    """Tokens that stand in at least ``least`` documents, the most frequent first, with ln(documents / its documents).
+    """Tokens that occur in at least ``least`` documents, the most frequent first, with ln(documents / its documents).
 
     Manning, Raghavan, Schütze: Introduction to Information Retrieval, section 6.2.1. A token that is not in the table
-    is taken to be as rare as the rarest that is, so those of fewer documents need no line; a token of all has idf 0.
+    counts as rare as the rarest that is, so tokens of fewer documents need no line; a token of all has idf 0.
 
     Raises:
-        UsageError: fewer than two different documents, or no token stands in ``least`` of them.
+        UsageError: fewer than two different documents, or no token occurs in ``least`` of them.
     """
     if counted.documents < 2:
         raise UsageError(f"an idf table of {counted.documents} different documents says nothing; give more documents")

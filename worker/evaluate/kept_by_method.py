@@ -1,4 +1,4 @@
-"""Documents → what each method keeps of them: once each, in the processes that parse a worker's pages."""
+"""Documents → the data that each method keeps of them: once each, in the processes that parse a worker's pages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WARM_UP: Final = "first words, in which dictionaries are read and machine code 
 
 
 class Parsers(NamedTuple):
-    """How many processes parse, and what a page may cost them: as ``ProcessPool`` takes it."""
+    """How many processes parse, and the limits for a page: as in ``ProcessPool``."""
 
     processes: int
     timeout_seconds: float
@@ -33,8 +33,8 @@ _Made = tuple[float, int, tuple[tuple[Any, float], ...]]
 
 
 class Kept(NamedTuple):
-    """What came of one document: CPU seconds of taking its text out, its tokens, and by method what it keeps and the
-    CPU seconds from the text to there."""
+    """The result for one document: CPU seconds of extracting its text, its tokens, and by method the data that it keeps
+    and the CPU seconds from the text to that data."""
 
     extraction: float
     tokens: int
@@ -43,30 +43,31 @@ class Kept(NamedTuple):
 
 @dataclass(frozen=True)
 class Collection:
-    """What came of the documents, by id. ``unreadable`` are those that could not be read as pages, with the reason."""
+    """The results for the documents, by id. ``unreadable`` are those that could not be read as pages, with the
+    reason."""
 
     kept: Mapping[str, Kept]
     unreadable: Mapping[str, PageError]
 
     def of(self, key: str, method: Method) -> Any:
-        """What the method keeps of a document, None where that could not be read."""
+        """The data that the method keeps of a document, None if the document could not be read."""
         kept = self.kept.get(key)
         return None if kept is None else kept.by_method[method.name][0]
 
     def tokens(self, *keys: str) -> int:
-        """Of the longest of these documents."""
+        """The tokens of the longest of these documents."""
         return max(self.kept[key].tokens if key in self.kept else 0 for key in keys)
 
     def seconds(self, method: Method) -> float:
-        """CPU seconds that a document takes from its text to what the method keeps, on average."""
+        """CPU seconds for a document from its text to the data that the method keeps, on average."""
         return _mean(kept.by_method[method.name][1] for kept in self.kept.values())
 
     def extraction_seconds(self) -> float:
-        """CPU seconds that taking its text out takes a document, on average."""
+        """CPU seconds for extracting a document's text, on average."""
         return _mean(kept.extraction for kept in self.kept.values())
 
     def kept_bytes(self, method: Method) -> float:
-        """What the method keeps of a document, on average."""
+        """The bytes that the method keeps of a document, on average."""
         return _mean(float(method.kept_bytes(kept.by_method[method.name][0])) for kept in self.kept.values())
 
 
@@ -78,7 +79,7 @@ def collect(
     parsers: Parsers,
     extractor: Extractor = main_content,
 ) -> Collection:
-    """Have every document parsed, and its main content found by ``extractor``. One that breaks its parser costs only
+    """Parse every document, and let ``extractor`` find its main content. A document that breaks its parser costs only
     itself.
 
     Raises:

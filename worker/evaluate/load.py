@@ -11,13 +11,13 @@ from worker.evaluate.literature.measures import BlockLayout, blocks
 
 LAYOUT: Final = BlockLayout(4, 16)
 LEAST_PAGES: Final = 50
-"""A load is told from so many unrelated pages on; of fewer there are too few pairs."""
+"""A load is computed for this many unrelated pages or more; fewer make too few pairs."""
 
 
 def block_load(fingerprints: Iterable[int], layout: BlockLayout = LAYOUT) -> float | None:
     """Pages that a look-up finds in its four blocks, as a multiple of what it would find of random fingerprints.
 
-    1 is ideal; at 20 a look-up in a million pages reads 1,220 entries instead of 61. None of too few fingerprints.
+    1 is ideal; at 20 a look-up in a million pages reads 1,220 entries instead of 61. None for too few fingerprints.
     """
     listed = list(fingerprints)
     if len(listed) < LEAST_PAGES:
@@ -37,7 +37,7 @@ def unrelated(keys: Sequence[str], pairs: Sequence[Pair]) -> list[str]:
 
 
 def copies(pairs: Sequence[Pair]) -> dict[str, str]:
-    """Group of each document that stands in a pair labelled near-duplicates, or left without a label.
+    """Group of each document in a pair that is labelled near-duplicates, or left without a label.
 
     Such pairs link documents to groups, each named by one of its documents.
     """

@@ -1,7 +1,7 @@
-"""What a way to call two pages near-duplicates is, and the worker's own ways, as the worker goes them.
+"""The interface of a way to call two pages near-duplicates, and the worker's own ways, with the worker's own code.
 
-``simhash`` and ``accurate`` go through ``Fingerprinter`` and ``near``, so what they call is the worker's verdict on the
-two pages.
+``simhash`` and ``accurate`` use ``Fingerprinter`` and ``near``, so their calls are the worker's verdict on the two
+pages.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from worker.fingerprint.sketch import SLOTS, agreement, similarity
 from worker.page.extract import Extracted
 
 Maker = Callable[[Extracted, str, bytes], Any]
-"""(what was extracted of a page, its URL or what stands for it, its body) → what the method keeps of it; picklable."""
+"""(extracted data of a page, its URL or a stand-in for it, its body) → the data that the method keeps of it;
+picklable."""
 
 
 class Call(NamedTuple):
-    """What a method says of two pages.
+    """A method's statement on two pages.
 
     ``distance`` is the Hamming distance of their fingerprints in bits, ``sketch`` the similarity, 0 to 1, that the
-    method estimates or computes; None where it has no such thing.
+    method estimates or computes; None if it has no such value.
     """
 
     near: bool
@@ -35,14 +36,14 @@ class Call(NamedTuple):
 
 
 FAR: Final = Call(False)
-"""The call where one of the two could not be read as a page."""
+"""The call if one of the two could not be read as a page."""
 
 
 class Sweep(NamedTuple):
-    """What a method would call near with one parameter at each of several values.
+    """The calls of a method with one parameter at each of several values.
 
-    ``near(a, b, call, value)`` is given both records, what the method says as it is, and the value. ``chosen`` is the
-    value with which it would say that too.
+    ``near(a, b, call, value)`` gets both records, the method's present call, and the value. ``chosen`` is the value
+    with which the result would be the same.
     """
 
     parameter: str
@@ -52,27 +53,28 @@ class Sweep(NamedTuple):
 
 
 class Method(Protocol):
-    """One way to call two pages near-duplicates. Symmetric, and a pure function of what it keeps of the two."""
+    """One way to call two pages near-duplicates. Symmetric, and a pure function of the data that it keeps of the
+    two."""
 
     @property
     def name(self) -> str:
         """As ``--methods`` takes it."""
 
     def maker(self) -> Maker:
-        """A new one; loads dictionaries, so it is made once in each process."""
+        """A new maker; it loads dictionaries, so it is made once in each process."""
 
     @property
     def keeps(self) -> Any:
-        """The type of what its maker returns, for what comes from another process."""
+        """The type of its maker's results, for results that come from another process."""
 
     def call(self, a: Any, b: Any) -> Call:
-        """What it says of two pages, from what its maker returned for them."""
+        """Its call on two pages, from its maker's results for them."""
 
     def kept_bytes(self, kept: Any) -> int:
-        """What it keeps of this page to compare it by."""
+        """The bytes that it keeps of this page to compare it by."""
 
     def sweep(self) -> Sweep | None:
-        """Its most telling parameter, None where it has none."""
+        """Its most telling parameter, None if it has none."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ class OfWorker:
 
     @property
     def keeps(self) -> Any:
-        """All that the worker keeps."""
+        """All data that the worker keeps."""
         return Fingerprinted
 
     def call(self, a: Fingerprinted, b: Fingerprinted) -> Call:
@@ -105,8 +107,8 @@ class OfWorker:
         return near(a, b) is not None and ScopedNear(near).comparable(a, b)
 
     def kept_bytes(self, kept: Fingerprinted) -> int:
-        """Fingerprint, hash of the text, count of tokens, what stands for site and title; sketch and bands where the
-        predicate reads them."""
+        """Fingerprint, hash of the text, count of tokens, numbers for site and title; sketch and bands if the predicate
+        reads them."""
         return 8 + 8 + 4 + 4 + 4 + 8 + 1 + len(kept.sketch) + len(kept.bands)
 
     def sweep(self) -> Sweep:

@@ -1,4 +1,4 @@
-"""Curves as SVG. The only place that draws, with matplotlib, which nothing else needs."""
+"""Curves as SVG. Only this module draws, with matplotlib, which nothing else needs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def draw(curve: Curve, field: str, path: Path) -> None:
         false.grid(visible=False)
         rates = [point.false_positives.value for point in curve.points]
         false.plot(values, rates, color="#b5382a", ls=":", label="false positives")
-        # Linear below one in ten thousand, so that none at all has a place as well.
+        # Linear below one in ten thousand, so that zero has a place as well.
         false.set_yscale("symlog", linthresh=1e-4)
         false.set(ylabel="false positives, rate", ylim=(0, 1))
         handles = [*shares.get_legend_handles_labels()[0], *false.get_legend_handles_labels()[0]]
@@ -63,7 +63,8 @@ def draw(curve: Curve, field: str, path: Path) -> None:
 
 
 def _describe(path: Path, curve: Curve, field: str) -> None:
-    """A title and description for who cannot see the picture; and no link to the DTD, which viewers would fetch."""
+    """A title and description for people who cannot see the picture; and no link to the DTD, which viewers would
+    fetch."""
     title = f"<title>{curve.method}: recall and false positives by {curve.parameter}, {field}</title>"
     told = "; ".join(
         f"{curve.parameter} {point.value:g}: recall {point.recall.value:.3f}, {point.false_positives.hits} false"

@@ -54,7 +54,7 @@ def tables(evaluation: Evaluation) -> list[Table]:
 
 
 def summary(evaluation: Evaluation) -> str:
-    """What was evaluated, in a sentence or two."""
+    """The subject of the evaluation, in a sentence or two."""
     labelled, collection = evaluation.labelled, evaluation.collection
     count = {label: sum(pair.label == label for pair in labelled.pairs) for label in (1, 0, None)}
     said = (
@@ -75,7 +75,7 @@ def summary(evaluation: Evaluation) -> str:
 
 
 def as_object(evaluation: Evaluation, circumstances: Mapping[str, Any]) -> dict[str, Any]:
-    """Everything but the single calls, as plain values for JSON, after the ``circumstances``."""
+    """Everything except the single calls, as plain values for JSON, after the ``circumstances``."""
     labelled, collection = evaluation.labelled, evaluation.collection
     return {
         **circumstances,
@@ -167,7 +167,7 @@ def _figure(share: Share) -> str:
 
 
 def as_markdown(evaluation: Evaluation, machine: str, pictures: Sequence[str]) -> str:
-    """Summary, where it was measured, tables, and the ``pictures`` beside the file."""
+    """Summary, where it was measured, tables, and the ``pictures`` next to the file."""
     parts = [
         f"# Recall and false positives by {evaluation.labelled.field}",
         summary(evaluation),

@@ -1,4 +1,4 @@
-"""What a method called, counted against the labels: shares with confidence intervals, group by group."""
+"""The calls of a method, counted against the labels: shares with confidence intervals, group by group."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class Share:
 
     @property
     def value(self) -> float:
-        """0 to 1; not a number where there is nothing to count."""
+        """0 to 1; not a number if there is nothing to count."""
         return self.hits / self.of if self.of else math.nan
 
     @property
     def interval(self) -> tuple[float, float]:
         """95 % confidence interval (Wilson, Journal of the American Statistical Association 22, 1927).
 
-        It does not collapse where all or none are hits. The pairs are taken as independent, which those of one group of
+        It does not collapse if all or none are hits. The pairs are taken as independent, which those of one group of
         copies are not quite.
         """
         if not self.of:
@@ -56,7 +56,8 @@ class Share:
 
 
 Counts = dict[Group, dict[Label, Share]]
-"""Of each group, for each label that it has, how many of the pairs were called near. Groups stand as they are shown."""
+"""For each group, for each label that it has, how many of the pairs were called near. Groups are in the order of
+display."""
 
 
 def tally(pairs: Sequence[Pair], tokens: Sequence[int], near: Sequence[bool]) -> Counts:
@@ -65,7 +66,7 @@ def tally(pairs: Sequence[Pair], tokens: Sequence[int], near: Sequence[bool]) ->
     Args:
         pairs: with their labels.
         tokens: of each pair's longer side.
-        near: what the method called each pair.
+        near: the method's call on each pair.
     """
     of: Counter[tuple[Group, Label]] = Counter()
     hits: Counter[tuple[Group, Label]] = Counter()

@@ -1,7 +1,7 @@
-"""Every metric of the worker, declared once: name, kind, meaning, unit, labels. What is exposed is made of it.
+"""Every metric of the worker, declared once: name, kind, meaning, unit, labels. The exposition is made of these.
 
 Names follow Prometheus' conventions: base units at the end of the name (seconds, bytes, ratio), counters in ``_total``,
-labels of few values. ``process_…`` and ``python_…`` besides come from the client library.
+labels of few values. ``process_…`` and ``python_…`` come from the client library in addition.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Labels = tuple[str, ...]
 
 
 class Kind(Enum):
-    """What Prometheus calls a metric's type."""
+    """The types of metrics in Prometheus."""
 
     COUNTER = "counter"
     GAUGE = "gauge"
@@ -26,7 +26,7 @@ class Kind(Enum):
 class Metric:
     """One declared metric.
 
-    ``text`` is what it means, in one line; ``unit`` is for people. ``bounds`` are a histogram's upper bounds, ascending
+    ``text`` is its meaning, in one line; ``unit`` is for people. ``bounds`` are a histogram's upper bounds, ascending
     and inclusive, without the infinite one. ``seeds`` are label values that are exposed with 0 from the start: the
     first increase of a series that was not there before is invisible to ``rate()``.
     """

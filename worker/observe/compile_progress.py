@@ -9,16 +9,16 @@ from contextlib import contextmanager
 from typing import Final
 
 FUNCTIONS_LOGGED: Final = 50
-"""One in so many, of which there are five hundred, has a line of the log."""
+"""One function in this many, of five hundred, has a line of the log."""
 
 _log = logging.getLogger(__name__)
 
 
 @contextmanager
 def compiling(report: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> Iterator[None]:
-    """Around what may compile: logs when that begins and when it ends, and reports each step.
+    """Goes around code that may compile: logs when compiling begins and ends, and reports each step.
 
-    One in ``FUNCTIONS_LOGGED`` is logged, too. Where all functions are cached it says nothing.
+    One in ``FUNCTIONS_LOGGED`` is logged, too. If all functions are cached it logs nothing.
 
     Raises:
         UsageError: numba cannot run here.

@@ -1,4 +1,4 @@
-"""What was counted, as plain numbers: cheap for the worker's thread, whole for each scrape."""
+"""The counts, as plain numbers: cheap for the worker's thread, whole for each scrape."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Final, NamedTuple
 from worker.observe.catalogue import Counter, Gauge, Histogram, Kind, Labels, Metric
 
 OTHER: Final = "other"
-"""Stands for all values of a label beyond those that are told apart."""
+"""Stands for all values of a label beyond those that have numbers of their own."""
 
 Tally = defaultdict[Labels, float]
 """A counter's or gauge's numbers by the values of its labels."""
 
 
 class Observations(NamedTuple):
-    """A histogram at one moment. ``counts`` are by bucket, not cumulative; the last is that without upper bound."""
+    """A histogram at one moment. ``counts`` are by bucket, not cumulative; the last one has no upper bound."""
 
     counts: tuple[int, ...]
     total: float
@@ -42,7 +42,7 @@ class Distribution:
 
 
 class FewValues:
-    """Keeps a label's values few: the first so many stay as they are, any further one becomes ``other``.
+    """Keeps a label's values few: the first ones stay as they are, any further one becomes ``other``.
 
     Every value of a label is a series that Prometheus keeps for weeks; values that come from outside must not be able
     to fill its memory.
@@ -63,8 +63,8 @@ class FewValues:
 class Counters:
     """The numbers of all metrics of a catalogue.
 
-    ``tally`` and ``distribution`` hand out what is counted in; a writer holds ``lock`` all the time, so that
-    ``copy`` sees what belongs together (pages and their latencies, say) together.
+    Writers count in the results of ``tally`` and ``distribution``; a writer holds ``lock`` all the time, so that
+    ``copy`` sees related numbers (pages and their latencies, say) together.
     """
 
     def __init__(self, catalogue: Iterable[Metric]) -> None:

@@ -1,7 +1,7 @@
-"""Logs lifecycles and what went wrong, one line for each event; traffic is only counted, and logged at ``debug``.
+"""Logs lifecycles and errors, one line for each event; traffic is only counted, and logged at ``debug``.
 
-Each line has what it is about as fields besides, for JSON: ``event``, ``shard``, ``partition``, ``topic``, ``offset``,
-and ``source``, a page's partition and offset in ``pages`` (3:17), as verdicts and dead letters name it.
+Each line also names its subject in fields, for JSON: ``event``, ``shard``, ``partition``, ``topic``, ``offset``, and
+``source``, a page's partition and offset in ``pages`` (3:17), as verdicts and dead letters name it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ _log = logging.getLogger("worker")
 
 
 class EventLog(Observer):
-    """Logs a line for each event: who owns what, what was restored, what was passed over; each page at ``debug``."""
+    """Logs a line for each event: which shards and partitions it owns, what it restored, what it skipped; each page at
+    ``debug``."""
 
     def shard_state(self, shard: int, state: ShardState) -> None:
         _log.info("shard %d: %s", shard, state.value, extra={"event": "shard", "shard": shard, "state": state.value})

@@ -1,4 +1,4 @@
-"""Takes the gauges of a worker every second or two, in the worker's own thread, and says what it lacks to be ready."""
+"""Takes the gauges of a worker every second or two, in the worker's own thread, and says why it is not ready."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from worker.stream.states import PartitionState, ShardState
 from worker.stream.worker import Worker
 
 REST: Final = 200
-"""After a measurement that reads a whole index, so many times as long passes without one. So measuring takes half a
-percent of the loop's time at most, however large the index is."""
+"""After a measurement that reads a whole index, this many times its duration passes without one. So measuring takes
+half a percent of the loop's time at most, however large the index is."""
 
 OF_SHARDS: Final = tuple(metric for metric in catalogue.CATALOGUE if metric.labels[:1] == ("shard",))
 SHARD_STATES: Final = tuple(state for state in ShardState if state is not ShardState.LOST)
@@ -39,7 +39,7 @@ class Looked(NamedTuple):
 
 @dataclass(eq=False)
 class Gauges:
-    """Takes the gauges of a worker, and counts that its parts keep; those of a shard begin anew with each restore.
+    """Takes the gauges of a worker, and the counts that its parts keep; those of a shard begin anew with each restore.
 
     The numbers go to ``counters``. ``now`` is in seconds since 1970, to be compared with the broker's time stamps;
     ``stopwatch`` is in seconds and monotonic.
@@ -126,7 +126,7 @@ class Gauges:
     def _age(self, partition: OwnedPartition, lags: Mapping[int, int]) -> float:
         """Seconds for which this partition's oldest page has waited.
 
-        Where no page is held but pages wait at the broker, they count from when that was first seen, as soon as two
+        If no page is held but pages wait at the broker, the seconds count from when that was first seen, as soon as two
         different looks at the lag agree on it. (One look alone may be older than the last commit.)
         """
         now = self.now()
@@ -138,7 +138,7 @@ class Gauges:
         return 0.0 if first_look is lags else max(0.0, now - since)
 
     def _looked(self, worker: Worker) -> tuple[int, int]:
-        """Look-ups and candidates since the last time; what a lost shard did since it was last seen is missing."""
+        """Look-ups and candidates since the last time; those of a lost shard since it was last seen are missing."""
         look_ups = candidates = 0
         seen = {}
         for number, index in _indexes(worker).items():
@@ -152,13 +152,13 @@ class Gauges:
         return look_ups, candidates
 
     def _measure_one(self, worker: Worker) -> None:
-        """Measure the fullest bucket of the shard whose turn it is; that takes a look at all of its buckets."""
+        """Measure the fullest bucket of the shard whose turn it is; that looks at all of its buckets."""
         indexes = _indexes(worker)
         self._measured = {number: found for number, found in self._measured.items() if number in indexes}
         begun = self.stopwatch()
         if not indexes or begun < self._measure_from:
             return
-        # One that was never measured first; then the one whose measurement is the oldest.
+        # First a shard that was never measured; then the one whose measurement is the oldest.
         number = next((number for number in indexes if number not in self._measured), next(iter(self._measured), 0))
         self._measured.pop(number, None)
         self._measured[number] = indexes[number].largest_bucket
@@ -167,7 +167,7 @@ class Gauges:
 
 
 def missing_for_readiness(worker: Worker) -> list[str]:
-    """What keeps a worker from doing all that is its own, in words; empty if nothing does."""
+    """The reasons why a worker cannot do all of its own work, in words; empty if there are none."""
     missing = []
     if worker.draining:
         missing.append("the worker is draining")
@@ -194,7 +194,7 @@ def _replay_margins(worker: Worker, logs: Mapping[str, Bounds]) -> dict[Labels, 
     """By log: where the oldest replay point of this worker lies between the log's beginning (0) and its end (1).
 
     A replay point after the last batch needs nothing of either log, although answers that no worker waited for may lie
-    behind it.
+    after it.
     """
     points = [
         *(partition.committed_point for partition in worker.partitions.values() if partition.committed_offset >= 0),
@@ -211,7 +211,7 @@ def _replay_margins(worker: Worker, logs: Mapping[str, Bounds]) -> dict[Labels, 
 
 
 def _margin(place: int, bounds: Bounds) -> float:
-    """How far a place is from a log's beginning, 0 to 1; 1 also where nothing was removed, or nothing follows."""
+    """How far a place is from a log's beginning, 0 to 1; 1 also if nothing was removed, or nothing follows."""
     if bounds.begin == 0 or place >= bounds.end:
         return 1.0
     return (place - bounds.begin) / (bounds.end - bounds.begin) if place > bounds.begin else 0.0

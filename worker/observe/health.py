@@ -1,12 +1,12 @@
-"""Says over HTTP whether the worker lives, whether it is ready, and what it counts.
+"""Says over HTTP whether the worker lives and whether it is ready, and shows its counts.
 
 ``/metrics``
-    All metrics, as text or as OpenMetrics, whichever is asked for.
+    All metrics, as text or as OpenMetrics, whichever the request asks for.
 ``/livez``
-    200 while the loop goes round; else 503, and the supervisor of the worker should start it anew.
+    200 while the loop goes round; otherwise 503, and the supervisor of the worker should restart it.
 ``/readyz``
-    200 while the worker does all that is its own; else 503 with what is missing, a line each. Not ready is no reason to
-    start it anew: restoring takes its time, and a broker that is away comes back.
+    200 while the worker does all of its own work; otherwise 503 with what is missing, one per line. Not ready is no
+    reason to restart it: restoring takes its time, and a broker that is away comes back.
 ``/hosts``
     All hosts with their pages by outcome, as JSON.
 """
@@ -26,19 +26,20 @@ from crawler_plugin.wire.errors import Unavailable
 from crawler_plugin.wire.http_server import HttpAnswer, HttpServer, listening, replying, shown
 
 ALIVE_SECONDS: Final = 120.0
-"""The last pass of the loop may be so old. While the broker is away a pass waits for several time-outs in a row: with a
-shorter limit the supervisor would kill a worker that only waits."""
+"""The greatest age of the loop's last pass. While the broker is away a pass waits for several time-outs in a row: with
+a shorter limit the supervisor would kill a worker that only waits."""
 HEARD_SECONDS: Final = 30.0
 """The broker is asked every five seconds, with patience for slow answers."""
 SCRAPE_SECONDS: Final = 20.0
-"""For so long at most a worker that leaves for good waits for Prometheus; supervisors give it half a minute to end."""
+"""The longest time that a worker that leaves for good waits for Prometheus; supervisors give it half a minute to
+end."""
 PATHS: Final = ("/metrics", "/livez", "/readyz", "/hosts")
 
 _log = logging.getLogger(__name__)
 
 
 class Liveness:
-    """Whether a program lives and is ready. Its main thread writes, each time one reference; any thread asks.
+    """Whether a program lives and is ready. Its main thread writes one reference each time; any thread asks.
 
     ``clock`` is in seconds and monotonic, the same as the loop's.
     """
@@ -49,11 +50,11 @@ class Liveness:
         self._missing: tuple[str, ...] = ("it has not begun",)
 
     def beat(self, now: float) -> None:
-        """Take note that the loop has gone round."""
+        """Note that the loop has gone round."""
         self._passed = now
 
     def report(self, missing: Iterable[str]) -> None:
-        """Take note of what keeps the program from doing all that is its own, if anything does."""
+        """Note the reasons why the program cannot do all of its own work, if there are any."""
         self._missing = tuple(missing)
 
     @property
@@ -62,19 +63,19 @@ class Liveness:
         return max(0.0, self._clock() - self._passed)
 
     def not_alive(self) -> list[str]:
-        """Why the program should be started anew; empty while it lives."""
+        """Why the program should be restarted; empty while it lives."""
         age = self.age
         if age <= ALIVE_SECONDS:
             return []
         return [f"the loop's last pass was {age:.0f} s ago, more than {ALIVE_SECONDS:g} s"]
 
     def not_ready(self) -> list[str]:
-        """What is missing; empty while the program does all that is its own."""
+        """What is missing; empty while the program does all of its own work."""
         return [*self.not_alive(), *self._missing]
 
 
 class Health(Liveness):
-    """Whether the worker lives and is ready, which it is only with its broker."""
+    """Whether the worker lives and is ready; it is ready only with its broker."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(clock)
@@ -84,7 +85,7 @@ class Health(Liveness):
         """Whether the worker was told to leave for good."""
 
     def heard(self) -> None:
-        """Take note that the broker has answered."""
+        """Note that the broker has answered."""
         self._heard = self._clock()
 
     @property
@@ -93,7 +94,7 @@ class Health(Liveness):
         return max(0.0, self._clock() - (self._begun if self._heard is None else self._heard))
 
     def not_ready(self) -> list[str]:
-        """What is missing; empty while the worker does all that is its own."""
+        """What is missing; empty while the worker does all of its own work."""
         missing, heard = super().not_ready(), self._heard
         if heard is None:
             missing.append("the broker has not answered yet")
@@ -103,7 +104,7 @@ class Health(Liveness):
 
 
 class Exposes(Protocol):
-    """What the server shows."""
+    """The content that the server shows."""
 
     @property
     def health(self) -> Liveness:
@@ -117,7 +118,7 @@ class Exposes(Protocol):
 
 
 class Starting:
-    """What is shown before there is anything to count: the step of the start. It lives, however long that takes."""
+    """Shown before there is anything to count: the step of the start. The worker lives, however long that takes."""
 
     def __init__(self) -> None:
         self.health = Health(clock=lambda: 0.0)
@@ -135,11 +136,11 @@ class Starting:
 class HealthServer:
     """Serves in a daemon thread from when it is made until it is closed.
 
-    Port 0 takes a free one. A port that is taken gives way to the next free one above it, so that several workers on
-    one machine need no settings of their own: ``address`` says which it became.
+    Port 0 takes a free one. If a port is taken, the server uses the next free one above it, so that several workers on
+    one machine need no settings of their own: ``address`` says which port it got.
 
     Raises:
-        Unavailable: nothing can listen on this host, or no port of a hundred is free.
+        Unavailable: it cannot listen on this host, or none of a hundred ports is free.
     """
 
     def __init__(self, exposes: Exposes, host: str, port: int) -> None:
@@ -176,10 +177,10 @@ class HealthServer:
         return f"http://{shown(self.host, self.port)}"
 
     def wait_for_scrape(self, most: float = SCRAPE_SECONDS) -> None:
-        """Come back when the metrics were asked for once more, as Prometheus does in steady steps.
+        """Return when the metrics were asked for once more, as Prometheus does at regular intervals.
 
-        It waits a second longer than the longest of the last steps, ``most`` seconds at most, and not at all for
-        somebody who has not asked twice.
+        It waits a second longer than the longest of the last intervals, ``most`` seconds at most, and not at all for a
+        client that has not asked twice.
         """
         self._scraped.clear()
         times = list(self._scrapes)
@@ -188,7 +189,7 @@ class HealthServer:
             self._scraped.wait(min(most, step + 1.0))
 
     def close(self) -> None:
-        """Listen no more; requests that are being answered are answered."""
+        """Stop listening; open requests still get their answers."""
         self._server.close()
 
     def _answer(self, path: str, accept: str) -> HttpAnswer:

@@ -18,28 +18,28 @@ SILENCE_SECONDS: Final = 60.0
 _log: Final = logging.getLogger("worker")
 
 _OWN: Final = vars(logging.makeLogRecord({})).keys() | {"message", "asctime", "taskName"}
-"""Attributes that every record has; all others are fields that a message was logged with."""
+"""Attributes that every record has; all others are fields of the message."""
 COORDINATOR_MOVED: Final = frozenset(
     {"NotCoordinatorError", "CoordinatorNotAvailableError", "CoordinatorLoadInProgressError"}
 )
 """Errors of the Kafka client by which a broker says that the group's coordinator is another one, or not there yet, as
-at the first start on a new broker. The client warns of a dead coordinator, and looks for it again by itself."""
+at the first start on a new broker. The client warns of a dead coordinator, and looks for it again without help."""
 
 
 TIMED_OUT: Final = "%s: Request timed out after %d ms. Closing connection."
 ABORTS: Final = "%s: Abort (%s)"
 LOST: Final = "%s: Connection lost: %s"
-"""What kafka-python says in a row of a question that was not answered in time; of a connection that was lost otherwise,
-the last two."""
+"""kafka-python's messages in a row about a question that was not answered in time; about a connection that was lost for
+another reason, only the last two."""
 COORDINATOR: Final = "coordinator-"
-"""So begin the names that it gives to connections over which a member speaks with its group."""
+"""The beginning of the names that it gives to connections over which a member talks to its group."""
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a message: time (UTC), level, logger, message, what it is about, the traceback if there is one.
+    """One JSON object for each message: time (UTC), level, logger, message, its subject, the traceback if there is one.
 
-    The fields that the message was logged with (``extra``) say what it is about: shard, partition, source and so on.
-    ``worker`` names in each who says it.
+    The message's fields (``extra``) name its subject: shard, partition, source and so on. ``worker`` names its author
+    in each.
     """
 
     def __init__(self, worker: str) -> None:
@@ -64,9 +64,9 @@ class JsonLines(logging.Formatter):
 class Seldom(logging.Filter):
     """Lets each line of the Kafka client's code log once in ``SILENCE_SECONDS``, without its traceback.
 
-    Warnings of what is no trouble (``COORDINATOR_MOVED``) are left out. An answer that did not come is told once and in
-    words: the client says three times that it timed out and that it closes that connection. While a broker is away,
-    every one of a worker's clients tells of each attempt: forty messages a second.
+    Warnings without trouble (``COORDINATOR_MOVED``) are left out. A missing answer is reported once and in words: the
+    client says three times that it timed out and that it closes that connection. While a broker is away, every one of a
+    worker's clients reports each attempt: forty messages a second.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -95,7 +95,7 @@ def _tells_of_a_coordinator_that_moved(record: logging.LogRecord) -> bool:
 
 
 def _repeats_why_it_closes(record: logging.LogRecord) -> bool:
-    """Of a connection: the line before has told why it is closed, or the one behind it will."""
+    """For a connection: whether the line before has said why it is closed, or the next line will."""
     if record.msg == ABORTS:
         return True
     given = record.args if isinstance(record.args, tuple) else ()
@@ -122,10 +122,11 @@ def _say_what_timed_out(record: logging.LogRecord) -> None:
 def log_to_stderr(
     level: Literal["debug", "info", "warning", "error"], form: Literal["text", "json"], worker: str | None = None
 ) -> None:
-    """Show messages of ``level`` and above. Takes the place of what was set up before.
+    """Show messages of ``level`` and above. Replaces the previous set-up.
 
-    In JSON ``worker`` stands in each, by default the machine and the process, and warnings of Python are messages, too.
-    The Kafka client's own messages are shown from ``warning`` on, and seldom; with ``debug`` all of them are.
+    In JSON ``worker`` stands in each message, by default the machine and the process, and warnings of Python are
+    messages, too. The Kafka client's own messages are shown from ``warning`` on, and seldom; with ``debug`` all of them
+    are.
     """
     handler = logging.StreamHandler(sys.stderr)
     if form == "json":
@@ -137,17 +138,17 @@ def log_to_stderr(
     if level != "debug":
         handler.addFilter(Seldom())
         logging.getLogger("kafka").setLevel(max(logging.WARNING, logging.getLogger().level))
-        # That logger takes the unpacking of a large fetch for a loop that hangs.
+        # That logger mistakes the unpacking of a large fetch for a loop that hangs.
         logging.getLogger("kafka.net.selector").setLevel(logging.ERROR)
 
 
 def are_json() -> bool:
-    """Whether all that this process says is to be JSON."""
+    """Whether all output of this process is to be JSON."""
     return any(isinstance(handler.formatter, JsonLines) for handler in logging.getLogger().handlers)
 
 
 def announce(line: str) -> None:
-    """A line on standard output that who has started the process may wait for; a message where all are JSON."""
+    """A line on standard output that the program's starter may wait for; a message if all are JSON."""
     if are_json():
         _log.info("%s", line)
     else:
@@ -155,7 +156,7 @@ def announce(line: str) -> None:
 
 
 def last_words(told: str, fault: BaseException | None = None) -> None:
-    """Why the process ends, on standard error; of a ``fault`` with its traceback, and what it is first and last, since
+    """Why the process ends, on standard error; for a ``fault`` with its traceback, and the reason first and last, since
     people read one of the two."""
     if are_json():
         _log.error("%s", told, exc_info=fault)

@@ -43,10 +43,10 @@ from worker.verdict.findings import canonical_of
 LANGUAGES: Final = 16
 REASONS: Final = 32
 STAGES: Final = 32
-"""So many values of a label are told apart; the program itself has about half as many."""
+"""This many values of a label have numbers of their own; the program itself has about half as many."""
 
 NO_LANGUAGE: Final = "none"
-"""As ``worker.page.words.scripts.language`` calls it; a page that could not be read has none either."""
+"""As ``worker.page.words.scripts.language`` names it; a page that could not be read has no language either."""
 
 
 _OF_VERDICTS: Final = (
@@ -60,12 +60,12 @@ _OF_VERDICTS: Final = (
     catalogue.LOOP_AGE,
     catalogue.READY,
 )
-"""Those of them that need no broker and no shards."""
+"""The metrics that need no broker and no shards."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Info:
-    """What runs, with which settings: the labels of ``dedup_build_info`` and ``dedup_settings_info`` by name.
+    """The running version and its settings: the labels of ``dedup_build_info`` and ``dedup_settings_info`` by name.
 
     ``scheme`` is 16 hex digits. ``partitions`` are those of ``pages``.
     """
@@ -88,17 +88,17 @@ class Info:
 
 
 class Metrics(Observer):
-    """Everything that the worker counts, in a Prometheus registry of its own.
+    """All counts of the worker, in a Prometheus registry of its own.
 
     The methods of ``Observer``, ``passed`` and ``sample`` are called in the worker's thread; ``exposition`` in any.
-    Traffic is counted in plain numbers as it happens, a few microseconds a page; what the worker holds is looked at by
-    ``sample``. Prometheus' own objects are made only when someone scrapes.
+    Traffic is counted in plain numbers as it happens, a few microseconds a page; ``sample`` looks at what the worker
+    holds. Prometheus' own objects are made only when someone scrapes.
 
     Args:
         now: seconds since 1970, to be compared with the broker's time stamps.
         stopwatch: seconds, monotonic.
         health: kept up to date here, and shown by ``worker.observe.health``.
-        hosts: so many hosts have series of their own; 0: none has.
+        hosts: this many hosts have series of their own; 0: none has.
     """
 
     def __init__(
@@ -141,11 +141,12 @@ class Metrics(Observer):
     # the loop
 
     def passed(self, now: float) -> None:
-        """Take note that the loop has gone round; ``now`` is by the clock of ``health``."""
+        """Note that the loop has gone round; ``now`` is by the clock of ``health``."""
         self.health.beat(now)
 
     def sample(self, worker: Worker, watch: Watch) -> None:
-        """Look at what the worker holds; every second or two. First what a supervisor waits for, then the gauges."""
+        """Look at what the worker holds; every second or two. First the state that a supervisor waits for, then the
+        gauges."""
         self.health.report([*missing_for_readiness(worker), *watch.failing])
         self._gauges.take(worker, watch.lags, watch.logs)
 
@@ -253,7 +254,7 @@ class Metrics(Observer):
 
 
 class ServedMetrics:
-    """What ``python -m worker serve`` shows: those of a worker's metrics that tell of verdicts.
+    """The metrics of ``python -m worker serve``: those of a worker's metrics that count verdicts.
 
     ``judged`` is called in one thread, ``exposition`` in any.
     """
@@ -265,7 +266,7 @@ class ServedMetrics:
         self._registry = _registry(_ServedFamilies(self._counters, self.health))
 
     def judged(self, verdict: Verdict, body_bytes: int, seconds: float) -> None:
-        """Count a page of so many bytes whose verdict was told so long after it had come."""
+        """Count a page of this size in bytes whose verdict took this long."""
         with self._counters.lock:
             tally = self._counters.tally
             tally(catalogue.PAGES)[verdict.verdict, self._languages(verdict.language or NO_LANGUAGE)] += 1
@@ -284,7 +285,7 @@ class ServedMetrics:
         return _exposition(self._registry, accept)
 
     def hosts(self) -> bytes:
-        """None are told apart."""
+        """No host has numbers of its own."""
         return b"{}"
 
 
@@ -315,7 +316,7 @@ class _ServedFamilies(Collector):
 
 
 class _Families(Collector):
-    """Makes Prometheus' own objects of the catalogue and of what was counted, for one scrape."""
+    """Makes Prometheus' own objects from the catalogue and the counts, for one scrape."""
 
     def __init__(self, counters: Counters, health: Health) -> None:
         self._counters = counters

@@ -1,4 +1,4 @@
-"""Counts committed pages by where they come from: by host, and by spider and crawl.
+"""Counts committed pages by their origin: by host, and by spider and crawl.
 
 Prometheus gets few of these names; the table of all hosts is shown at ``/hosts``.
 """
@@ -18,14 +18,14 @@ from worker.stream.log import Record
 from worker.verdict.decide import DUPLICATE, UNIQUE, Decision
 
 CRAWLS: Final = 20
-"""Pairs of spider and crawl that are told apart: those with most pages of late."""
+"""Pairs of spider and crawl that have numbers of their own: those with most pages of late."""
 TRAPS: Final = 20
-"""Hosts, and sections of hosts, that have series since they bring little but duplicates, however few pages."""
+"""Hosts, and sections of hosts, that have series because they bring little but duplicates, however few pages."""
 UNNAMED: Final = "none"
 """Spider or crawl of a page that came without the header."""
 
 MOST_HOSTS: Final = 100_000
-"""Hosts told apart, about 30 MB; pages of any further ones are counted together, as ``other``."""
+"""Hosts with numbers of their own, about 30 MB; pages of any further ones are counted together, as ``other``."""
 NO_HOST: Final = "none"
 """Of a page without a URL that names one."""
 OUTCOMES: Final = ("unique", "duplicate", "refetch", "dead")
@@ -33,12 +33,12 @@ OUTCOMES: Final = ("unique", "duplicate", "refetch", "dead")
 _LONGEST: Final = 100
 """Characters of a spider's or crawl's name: they come from outside."""
 _LONGEST_HOST: Final = 253
-"""Characters of a name in the DNS; a host is cut after so many."""
+"""Characters of a name in the DNS; a longer host is cut."""
 _NUMBER: Final = re.compile(r"\d+")
 
 
 def host_of(url: str) -> str:
-    """Host, and the port where one is given, of a canonical URL; ``none`` where there is none."""
+    """Host, and the port if one is given, of a canonical URL; ``none`` if there is none."""
     authority = url.partition("://")[2].partition("/")[0].partition("?")[0]
     return authority.rpartition("@")[2][:_LONGEST_HOST] or NO_HOST
 
@@ -84,11 +84,11 @@ def hosts_json(rows: list[tuple[str, tuple[int, ...]]]) -> bytes:
 
 
 class Origins:
-    """Counts committed pages by where they came from.
+    """Counts committed pages by their origin.
 
     Args:
-        counters: where the numbers go; the caller of ``count`` holds its lock.
-        hosts: so many hosts have series of their own; 0: no series by host at all.
+        counters: get the numbers; the caller of ``count`` holds its lock.
+        hosts: this many hosts have series of their own; 0: no series by host at all.
     """
 
     def __init__(self, counters: Counters, hosts: int) -> None:
@@ -102,7 +102,7 @@ class Origins:
         self._crawls = TopValues[tuple[str, str]](CRAWLS)
 
     def at(self, now: float) -> None:
-        """Let what is counted from here on be committed at ``now``, in seconds since 1970."""
+        """Everything that is counted from here on was committed at ``now``, in seconds since 1970."""
         self._now = now
         self._crawls.at(now)
         if self._hosts is not None:
@@ -113,7 +113,7 @@ class Origins:
         host, outcome = host_of(decision.claim.url), decision.outcome
         self.table.count(host, outcome)
         if self._hosts is not None:
-            if host != NO_HOST and outcome in (DUPLICATE, UNIQUE):  # others say nothing of a trap
+            if host != NO_HOST and outcome in (DUPLICATE, UNIQUE):  # others say nothing about a trap
                 self._look_for_traps(self._hosts, host, decision)
             self._count_host(self._hosts, host, outcome)
         crawl = crawl_of(record.headers)
@@ -142,7 +142,7 @@ class Origins:
 
 
 def crawl_of(headers: Headers) -> tuple[str, str]:
-    """Spider and crawl (header ``job``) of a page; ``none`` where it has no such header."""
+    """Spider and crawl (header ``job``) of a page; ``none`` if it has no such header."""
     spider = crawl = UNNAMED
     for name, value in headers:
         if name == "spider" and value:
@@ -153,6 +153,7 @@ def crawl_of(headers: Headers) -> tuple[str, str]:
 
 
 def _forget(tally: Tally, labels: tuple[str, ...]) -> None:
-    """End the series of a value that lost its place. Its count is added to no other: that would look like new pages."""
+    """End the series of a value that lost its place. Its count goes to no other series: that would look like new
+    pages."""
     for key in [key for key in tally if key[: len(labels)] == labels]:
         del tally[key]

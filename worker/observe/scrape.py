@@ -1,4 +1,4 @@
-"""Asks workers what they count and what they own, as Prometheus does."""
+"""Asks workers for their counts and for what they own, as Prometheus does."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Sample(NamedTuple):
 
 
 class WorkerShare(NamedTuple):
-    """What a worker says of itself: the shards for which it answers and the partitions from which it claims, in order.
+    """A worker's own statement: the shards for which it answers and the partitions from which it claims, in order.
 
     ``survivors`` are the pages that its shards hold, ``committed`` those whose verdict it has written.
     """
@@ -42,7 +42,7 @@ class WorkerShare(NamedTuple):
 
 
 def samples(address: str) -> list[Sample]:
-    """All that a worker shows; nothing if it does not answer."""
+    """All values that a worker shows; none if it does not answer."""
     _, exposition = _get(address)
     return [
         Sample(found["name"], dict(_LABEL.findall(found["labels"] or "")), float(found["value"]))
@@ -59,7 +59,7 @@ def summed(found: Iterable[Sample]) -> Counter[str]:
 
 
 def scrape(addresses: Iterable[str]) -> Counter[str]:
-    """Values of all metrics, summed over labels and workers; a worker that does not answer counts nothing."""
+    """Values of all metrics, summed over labels and workers; a worker that does not answer adds nothing."""
     return summed(sample for address in addresses for sample in samples(address))
 
 
@@ -84,7 +84,7 @@ def are_shared_out(shares: Sequence[WorkerShare], shards: int, partitions: int) 
 
 
 def is_ready(address: str) -> bool:
-    """Whether the worker with its metrics at this address does all that is its own."""
+    """Whether the worker with its metrics at this address does all of its own work."""
     status, _ = _get(urljoin(address, "/readyz"))
     return status == HTTPStatus.OK
 

@@ -1,4 +1,4 @@
-"""Chooses which values of a label are told apart, where there are more than Prometheus should keep."""
+"""Chooses which values of a label get numbers of their own, if there are more than Prometheus should keep."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Final, Generic, TypeVar
 Value = TypeVar("Value", bound=Hashable)
 
 HALF_LIFE_SECONDS: Final = 3600.0
-"""A page counts half as much after this time, so that the crawl of today takes the places of the one of yesterday."""
+"""A page counts half as much after this time, so that today's crawl takes the places of yesterday's."""
 MARGIN: Final = 2.0
-"""A value takes the place of another when it weighs so many times as much. With a smaller margin two values of about
+"""A value takes the place of another when it weighs this many times as much. With a smaller margin two values of about
 the same weight would change places at each scrape, and each change ends a series and begins one."""
 REMEMBERED: Final = 20_000
-"""For so many values outside of the top the weight is kept; where there are more, the lighter half is forgotten."""
+"""The number of values outside the top whose weight is kept; if there are more, the lighter half is forgotten."""
 
 _LARGEST_EXPONENT: Final = 500
-"""Weights grow as 2 ** (time / half-life) and begin anew before they leave what a float can hold."""
+"""Weights grow as 2 ** (time / half-life) and begin anew before they exceed a float."""
 
 
 class TopValues(Generic[Value]):
     """The values that occurred most of late, at most ``most`` at a time.
 
-    A value is told apart from the moment it is one of them. What was counted as ``other`` before stays there: a counter
+    A value has its own numbers from the moment it is one of them. Counts as ``other`` from before stay there: a counter
     of ``other`` that went down would look to Prometheus like a restart.
     """
 
@@ -36,7 +36,7 @@ class TopValues(Generic[Value]):
         self._lightest = 0.0
 
     def at(self, now: float) -> None:
-        """Let what is named from here on happen at ``now``, in seconds by a clock that seldom goes back."""
+        """Everything that is named from here on happens at ``now``, in seconds by a clock that seldom goes back."""
         exponent = (now - self._begun) / HALF_LIFE_SECONDS
         if exponent > _LARGEST_EXPONENT:
             shrink = 2.0 ** -min(exponent, 1000.0)
@@ -51,7 +51,7 @@ class TopValues(Generic[Value]):
         return value in self._named
 
     def name(self, value: Value) -> tuple[bool, Value | None]:
-        """Take note that it occurred: whether it is one of the top, and which value lost its place to it, if any."""
+        """Note that it occurred; returns whether it is one of the top, and which value lost its place to it, if any."""
         weight = self._named.get(value)
         if weight is not None:
             self._named[value] = weight + self._unit
@@ -61,7 +61,7 @@ class TopValues(Generic[Value]):
             self._named[value] = weight
             return True, None
         if self._most and weight > MARGIN * self._lightest:
-            # Weights only grow, so the least one known is no more than the least one there is.
+            # Weights only grow, so the smallest known weight is no more than the smallest one there is.
             loser = min(self._named, key=self._named.__getitem__)
             self._lightest = self._named[loser]
             if weight > MARGIN * self._lightest:

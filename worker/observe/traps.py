@@ -1,4 +1,5 @@
-"""Finds what brings little but duplicates among any number of hosts, or sections of hosts, with few numbers kept."""
+"""Finds hosts, or sections of hosts, that bring little but duplicates, among any number of them, with few numbers
+kept."""
 
 from __future__ import annotations
 
@@ -9,24 +10,24 @@ from typing import Final, Generic, TypeVar
 Value = TypeVar("Value", bound=Hashable)
 
 NAMED_FROM: Final = 20
-"""Score from which a value is named. A lower one names many that are only unlucky for a while."""
+"""Score from which a value is named. A lower limit names many that are only unlucky for a while."""
 LOSS: Final = 5
-"""What a page that is no duplicate costs, where a duplicate brings 1: scores grow only where more than five pages in
+"""The cost of a page that is no duplicate, where a duplicate brings 1: scores grow only where more than five pages in
 six are duplicates."""
 HIGHEST: Final = 10 * NAMED_FROM
 """A score grows no further, so that one that has ceased to be a trap loses its name after forty other pages."""
 FORGOTTEN_SECONDS: Final = 3600.0
-"""A name that met no page for so long is given up where another one wants it."""
+"""A name without a page for this long is given up if another value wants it."""
 REMEMBERED: Final = 20_000
-"""So many values have a score; where there are more, the lower half is forgotten."""
+"""This many values have a score; if there are more, the lower half is forgotten."""
 
 
 class Traps(Generic[Value]):
     """The values whose pages are nearly all duplicates, at most ``most`` at a time.
 
     Each value has a score that a duplicate raises and any other page lowers, never below 0: a cumulative sum (Page,
-    Continuous inspection schemes, Biometrika 1954), which tells a change soonest of all tests with one number each. It
-    does not matter how many pages others bring.
+    Continuous inspection schemes, Biometrika 1954), which shows a change soonest of all tests with one number each. It
+    does not matter how many pages other values bring.
     """
 
     def __init__(self, most: int) -> None:
@@ -39,7 +40,7 @@ class Traps(Generic[Value]):
         return value in self._named
 
     def see(self, value: Value, *, is_duplicate: bool, now: float) -> Value | None:
-        """Take note of a page of this value at ``now``, in seconds; returns which value lost its name, if any did."""
+        """Note a page of this value at ``now``, in seconds; returns which value lost its name, if any did."""
         score = self._scores.get(value, 0)
         if not is_duplicate:
             if score > LOSS:

@@ -1,1 +1,1 @@
-"""What an operator does to an index between two runs: inspect, repair, copy, switch, skip."""
+"""An operator's actions on an index between two runs: inspect, repair, copy, switch, skip."""

@@ -1,25 +1,25 @@
 """Copies the index of a generation into another one: with another number of shards, without some URLs.
 
-The survivors keep their order among each other and are earlier than all to come; the watermark, the claimed offsets and
-the consumed offsets stay what they are. So the next pages are judged as they would have been, but for the number of
+The survivors keep their order among each other and come before all later ones; the watermark, the claimed offsets and
+the consumed offsets stay the same. So the next pages are judged as they would have been, except for the number of
 shards and the URLs that were left out.
 
-In the new generation the survivors belong to *markers*: records at the beginning of its ``fingerprints`` that say
-nothing but that a copy was made. Marker m holds the survivors whose order became (m, place); each shard has at most one
-block that ends there. There are as many markers as blocks of the usual size need. With a ttl there are so many that the
-clocks of one marker's survivors are an hour apart at most: these expire together, with the last of them.
+In the new generation the survivors belong to *markers*: records at the beginning of its ``fingerprints`` that say only
+that a copy was made. Marker m holds the survivors whose order became (m, place); each shard has at most one block that
+ends there. There are as many markers as blocks of the usual size need. With a ttl there are so many that the clocks of
+one marker's survivors are an hour apart at most: these expire together, with the last of them.
 
 1. All workers have stopped, every claim is decided, its survivor in a block, its page committed. They may have been of
-   an earlier program, whose batches and answers this one does not read, if it reads its blocks. Claims from a record
-   on that is never decided (``worker.stream.barrier``) are left: their pages are claimed anew in the new generation.
+   an earlier program, if this program reads its blocks; its batches and answers are not read. Claims from a record on
+   that is never decided (``worker.stream.barrier``) are left: their pages are claimed anew in the new generation.
 2. Markers and blocks are written. A restore must end at the last block of its shard. In every earlier block the answers
    offset lies beyond the end of any log, so that a restore that ended there would be refused.
-3. The old generation is told its successor: when they are started again, its workers refuse.
-4. The new generation gets the consumed offsets. Without them its workers refuse to begin where markers are, so a copy
-   that broke off is of no effect: delete its topics, and copy again.
+3. The old generation learns its successor: when its workers are started again, they refuse.
+4. The new generation gets the consumed offsets. Without them its workers refuse to begin where markers are, so an
+   interrupted copy has no effect: delete its topics, and copy again.
 
-A state that was filled without Kafka (``worker.local``) becomes the beginning of a generation in the same way, but for
-the first and the third step: nobody else has it. Of the pages on the topic none is claimed then.
+A state that was filled without Kafka (``worker.local``) becomes the beginning of a generation in the same way, without
+the first and the third step: no one else has it. None of the pages on the topic is claimed then.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from worker.stream.replay import Reach, check_reach, logs_of
 from worker.verdict.decide import home_shard
 
 ALIKE_MS: Final = 60 * 60 * 1000
-"""With a ttl the clocks of a marker's survivors may be so far apart; all expire with the last of them."""
+"""With a ttl the clocks of a marker's survivors may be this far apart; all expire with the last of them."""
 
 _IN_ORDER: Final = "start the workers of the old generation, wait until all pages are committed, stop them with SIGTERM"
 
@@ -58,7 +58,7 @@ Write = tuple[str, int, bytes, bytes, Headers]
 
 @dataclass(frozen=True)
 class Survivors:
-    """What a generation begins with: a state, the survivors up to there in their order, and those that are suspect."""
+    """The beginning of a generation: a state, the survivors up to there in their order, and those that are suspect."""
 
     state: State
     suspects: Collection[Order]
@@ -81,7 +81,7 @@ class Drained:
 
 
 class FromBatch(NamedTuple):
-    """Survivors of one batch in their order, the watermark just after it, and who is suspect, of these or others."""
+    """Survivors of one batch in their order, the watermark just after it, and the suspects, of these or others."""
 
     clock: int
     survivors: Sequence[Survivor]
@@ -97,12 +97,13 @@ class Fallen(NamedTuple):
 
 
 Falls = Callable[[int, Sequence[Survivor]], Mapping[Order, Fallen]]
-"""Given a batch's clock and survivors, tells which of them fall; asked for each batch in turn."""
+"""Given a batch's clock and survivors, says which of them fall; called for each batch in turn."""
 
 
 @dataclass
 class Copied:
-    """What was copied. ``forgotten`` are the URLs that were in the index and were left out, ``fallen`` what fell."""
+    """The result of a copy. ``forgotten`` are the URLs that were in the index and were left out, ``fallen`` the
+    survivors that fell."""
 
     entries: int = 0
     markers: int = 0
@@ -111,10 +112,11 @@ class Copied:
 
 
 def drained(source: Place, name: str, policy: Policy, partitions: Iterable[int]) -> Drained:
-    """Step 1; reads all blocks and holds them. ``partitions`` are all that ``pages`` has.
+    """Step 1; reads all blocks and holds them. ``partitions`` are all partitions of ``pages``.
 
     Raises:
-        Refused: workers are running, something is undecided or uncommitted, or a block is missing; what to do is said.
+        Refused: workers are running, something is undecided or uncommitted, or a block is missing; the message says
+            what to do.
         Unavailable: a transaction is pending.
     """
     generation = Generation(name, source)
@@ -151,7 +153,7 @@ def drained(source: Place, name: str, policy: Policy, partitions: Iterable[int])
 def consumed_of(
     generation: Generation, partition: int, begin: int, state: State, policy: Policy
 ) -> tuple[Committed, Note]:
-    """The consumed offset; where a partition is new, so that nothing of it was ever claimed, its ``begin``.
+    """The consumed offset; its ``begin`` for a new partition, of which no page was ever claimed.
 
     Raises:
         Unavailable, Refused: as ``consumed``.
@@ -162,10 +164,10 @@ def consumed_of(
 
 
 def refuse_used(target: Place, name: str, policy: Policy) -> None:
-    """See that nothing was ever written in the new generation.
+    """Check that nothing was ever written in the new generation.
 
     Raises:
-        Refused: something was, perhaps by a copy that broke off.
+        Refused: something was, perhaps by an interrupted copy.
     """
     refuse_running(Generation(name, target))
     ends = {topic: target.bounds(topic, 0).end for topic in (FINGERPRINTS, ANSWERS)}
@@ -190,8 +192,8 @@ def copy(
     """Steps 2 to 4. ``policy`` is that of the new generation, ``names`` of both; the rest as for ``CopiedIndex``.
 
     Raises:
-        Refused: somebody else writes there, or the outputs were given to another generation.
-        Unavailable: the broker did not take something; delete the new topics and copy again.
+        Refused: someone else writes there, or the outputs were given to another generation.
+        Unavailable: the broker did not accept a record; delete the new topics and copy again.
     """
     for _, note in found.consumed.values():
         refuse_given(Generation(names[0], source), note, names[1])
@@ -208,15 +210,15 @@ def copy(
 
 
 def kept(blocks: Sequence[Block], target: Place, policy: Policy, partitions: Iterable[int]) -> Drained:
-    """What a state holds, as if it had been drained from another generation; its workers begin with the first page.
+    """The content of a state, as if it had been drained from another generation; its workers begin with the first page.
 
     Args:
         blocks: those of the state, each continuing the one before it.
-        policy: of the generation that it is to be the beginning of.
+        policy: of the generation that begins with it.
         partitions: of ``pages``.
 
     Raises:
-        Refused: nothing was ever judged.
+        Refused: no page was ever judged.
     """
     if not blocks:
         raise Refused("the state holds no page that was judged: scan into it first (`python -m worker scan --state`)")
@@ -231,11 +233,11 @@ def from_the_first_page(target: Place, policy: Policy, partitions: Iterable[int]
 
 
 def seed(target: Place, name: str, found: Drained, policy: Policy, new_key: Callable[[], bytes]) -> Copied:
-    """Steps 2 and 4, for what ``kept`` found.
+    """Steps 2 and 4, for the result of ``kept``.
 
     Raises:
-        Refused: somebody else writes there.
-        Unavailable: the broker did not take something; delete the new topics and seed again.
+        Refused: someone else writes there.
+        Unavailable: the broker did not accept a record; delete the new topics and seed again.
     """
     result = Copied()
     plant(target, name, writes_of(found.survivors, policy, new_key, result), result)
@@ -244,11 +246,11 @@ def seed(target: Place, name: str, found: Drained, policy: Policy, new_key: Call
 
 
 def plant(target: Place, name: str, writes: Iterable[Write], result: Copied) -> None:
-    """Step 2: write the records, which count themselves in ``result``, and see that the logs hold nothing else.
+    """Step 2: write the records, which are counted in ``result``, and check that the logs hold nothing else.
 
     Raises:
-        Refused: somebody else writes there.
-        Unavailable: the broker did not take something.
+        Refused: someone else writes there.
+        Unavailable: the broker did not accept a record.
     """
     target.write(writes)
     ends = target.bounds(FINGERPRINTS, 0).end, target.bounds(ANSWERS, 0).end
@@ -269,7 +271,7 @@ def begins(consumed: Mapping[int, tuple[Committed, Note]], result: Copied) -> di
 
 
 def covered(source: Readable, shard: int, policy: Policy) -> Cover:
-    """What the blocks of a shard hold.
+    """The content of a shard's blocks.
 
     Raises:
         Refused: a block is damaged, or of other settings.
@@ -286,8 +288,8 @@ def covered(source: Readable, shard: int, policy: Policy) -> Cover:
 def _next_batch(source: Place, offset: int, policy: Policy) -> int | None:
     """The first batch of this scheme from an offset on; None if there is none before a record that is never decided.
 
-    One of an earlier program counts, as that program's workers decide it. No batch behind one that is never decided is
-    decided either: their pages are claimed anew.
+    A batch of an earlier program counts, as that program's workers decide it. Batches after one that is never decided
+    are not decided either: their pages are claimed anew.
     """
     begin, end = source.bounds(FINGERPRINTS, 0)
     ends = outside(source)
@@ -329,7 +331,7 @@ def _rows(found: Cover) -> Iterator[Row]:
 
 
 class Marker:
-    """What gathers for one marker: survivors by their new shard, renumbered."""
+    """Collects for one marker: survivors by their new shard, renumbered."""
 
     def __init__(self, number: int, shards: int) -> None:
         self.number = number
@@ -349,11 +351,11 @@ class Marker:
         )
 
     def take_suspect(self, survivor: Survivor) -> None:
-        """The survivor that is taken up next is suspect."""
+        """The next survivor is suspect."""
         self.suspects[home_shard(survivor, len(self.rows))].append((self.number, self.count))
 
     def take(self, survivor: Survivor, clock: int) -> None:
-        """Take up the next survivor in order."""
+        """Add the next survivor in order."""
         if not self.count:
             self.first_clock = clock
         shard = home_shard(survivor, len(self.rows))
@@ -364,11 +366,11 @@ class Marker:
 
 
 class CopiedIndex:
-    """The records of the new topics, in the order in which they are written, for survivors that come in theirs.
+    """The records of the new topics, in the order in which they are written, from survivors in their own order.
 
-    ``without`` holds canonical URLs to leave out, ``falls`` tells which of the others fall by other rules. A restore
+    ``without`` holds canonical URLs to leave out, ``falls`` says which of the others fall by other rules. A restore
     that ends at a block of ``answers_offset`` begins with a part of the index; ``headers`` are those of the markers.
-    ``state`` is what the blocks are said to know.
+    ``state`` is the state that the blocks claim to know.
     """
 
     def __init__(
@@ -395,7 +397,7 @@ class CopiedIndex:
         self._marker = Marker(0, policy.shards)
 
     def take(self, batch: FromBatch) -> Iterator[Write]:
-        """Take up the survivors of the next batch; yields what is full before."""
+        """Add the survivors of the next batch; yields the records that become full before."""
         clock, survivors, suspects = batch
         self.result.forgotten.update(one.url for one in survivors if one.url in self.without)
         survivors = [one for one in survivors if one.url not in self.without]
@@ -472,7 +474,7 @@ def writes_of(
 
 
 def lines(result: Copied, without: Sequence[str]) -> Iterator[str]:
-    """For people: what was copied, which URLs were not there to be left out, and what fell."""
+    """For people: what was copied, which URLs to leave out were not there, and what fell."""
     yield f"copied {result.entries:,} entries"
     if without:
         yield f"left out {len(result.forgotten):,} of {len(without):,} URLs"

@@ -1,8 +1,8 @@
-"""Has survivors forgotten while workers run: writes a record between the batches, and sees every shard pass it.
+"""Makes workers forget survivors while they run: writes a record between the batches that every shard has to pass.
 
 A shard seals a block where it has forgotten something (``LiveShard.on_forget``). Once a block that ends at the record
-or behind it is on ``index``, whoever restores that shard forgets the same, and the shard answers without what was
-forgotten.
+or after it is on ``index``, everyone who restores that shard forgets the same, and the shard answers without the
+forgotten entries.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SHOWN: Final = 5
 
 @dataclass
 class Preview:
-    """What blocks hold that would be forgotten: how many entries, and some of their URLs."""
+    """The entries in blocks that would be forgotten: how many, and some of their URLs."""
 
     entries: int = 0
     urls: list[str] = field(default_factory=list)
@@ -55,7 +55,7 @@ class WrittenForget:
     """A record that was written, at ``offset``, and how far the shards have come.
 
     Raises:
-        Unavailable: the broker did not take the record.
+        Unavailable: the broker did not accept the record.
     """
 
     def __init__(self, place: Place, condition: ForgetCondition, policy: Policy) -> None:
@@ -75,17 +75,17 @@ class WrittenForget:
         return sorted(self._readers)
 
     def look(self, wait: float) -> None:
-        """Read on in ``index``, for so many seconds at most for each shard that has not passed.
+        """Read on in ``index``, for this many seconds at most for each shard that has not passed.
 
         Raises:
-            Refused: the record is void: before it so much was forgotten that blocks cannot name more.
+            Refused: the record is void: so many conditions came before it that blocks cannot name more.
         """
         for shard, reader in list(self._readers.items()):
             if any(self._passed(record) for record in reader.read(wait)):
                 self._readers.pop(shard).close()
 
     def close(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         for reader in self._readers.values():
             reader.close()
 

@@ -1,9 +1,9 @@
-"""Takes survivors that were exported elsewhere into a generation that nobody has used.
+"""Imports survivors that were exported elsewhere into a generation that has not been used.
 
-They become markers and blocks, as those of a copy do (``worker.operations.copy_index``). Which records these are, and
-under which keys, is a function of the export and the settings alone. So an import that broke off goes on: what stands
-there is not written again. Its writer's name is of the same function: an import of another export, or with settings
-that make other blocks, finds a generation that somebody else has used.
+They become markers and blocks, as in a copy (``worker.operations.copy_index``). These records, and their keys, are a
+function of the export and the settings alone. So an interrupted import goes on: records that stand there are not
+written again. The writer's name comes from the same function: an import of another export, or with settings that make
+other blocks, finds a generation that someone else has used.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ _WRITER_BYTES: Final = 8
 
 @dataclass(frozen=True)
 class Export:
-    """What was exported: ``digest`` is of all that it is read from, the others are as of ``Survivors``."""
+    """The content of an export: ``digest`` is that of all data that it is read from, the others are as in
+    ``Survivors``."""
 
     digest: bytes
     watermark: int
@@ -48,13 +49,13 @@ class Export:
 
 
 def import_index(target: Place, name: str, export: Export, policy: Policy, partitions: Iterable[int]) -> Copied:
-    """Write all of it to the generation of this name, but for what an earlier run has written.
+    """Write all of it to the generation of this name, except the records that an earlier run has written.
 
-    ``partitions`` are all that ``pages`` has; its workers begin there with the first page.
+    ``partitions`` are all partitions of ``pages``; its workers begin there with the first page.
 
     Raises:
         Refused: workers run there, or something else was written.
-        Unavailable: the broker did not take something; the next run goes on.
+        Unavailable: the broker did not accept a record; the next run goes on.
     """
     refuse_running(Generation(name, target))
     made_of = (export.digest, policy.scheme, policy.flush_entries, policy.flush_bytes)
@@ -77,7 +78,7 @@ def import_index(target: Place, name: str, export: Export, policy: Policy, parti
 
 
 def _keys_there(target: Place, policy: Policy) -> set[bytes]:
-    """The keys of what this import has written; none where somebody else has written, too."""
+    """The keys of this import's records so far; none if someone else has written, too."""
     keys: set[bytes] = set()
     for topic, partition in ((FINGERPRINTS, 0), (ANSWERS, 0), *((INDEX, shard) for shard in range(policy.shards))):
         begin, end = target.bounds(topic, partition)
@@ -88,7 +89,7 @@ def _keys_there(target: Place, policy: Policy) -> set[bytes]:
 
 
 def _written_by(writer: bytes, topic: str, record: Record, keys: set[bytes]) -> bool:
-    """Whether this writer has; adds the record's key then."""
+    """Whether this writer has written it; adds the record's key then."""
     keys.add(record.key or b"")
     try:
         if topic == INDEX:
@@ -99,7 +100,7 @@ def _written_by(writer: bytes, topic: str, record: Record, keys: set[bytes]) -> 
 
 
 def _missing(writes: Iterable[Write], markers: int, there: Collection[bytes]) -> Iterator[Write]:
-    """Those that are not there yet, behind so many markers."""
+    """The records that are not there yet, after this many markers."""
     for write in writes:
         topic, _, key, _, _ = write
         if topic == FINGERPRINTS:

@@ -1,4 +1,4 @@
-"""Tells people what stands on the ``index`` topic: a look that joins no group and changes nothing."""
+"""Shows people the content of the ``index`` topic: a look that joins no group and changes nothing."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from worker.stream.replay import Logs, Reach, check_reach, logs_of
 class ShardTopic:
     """One partition of ``index`` as it was read.
 
-    ``blocks`` are those that no tombstone has removed. ``unreadable`` says of each record that is no sound block of
+    ``blocks`` are those that no tombstone has removed. ``unreadable`` says for each record that is no sound block of
     this shard where it stands and why. ``size`` counts keys and values of all records that compaction has left, in
-    bytes. ``words`` are the headers of a block by its scheme, which say the scheme in words.
+    bytes. ``words`` are the headers of a block by its scheme, which name the scheme in words.
     """
 
     shard: int
@@ -65,8 +65,8 @@ class ShardReport:
 
     ``complete_up_to`` is the last batch of the cover and ``floor`` a batch up to which all has expired, -1 for none.
     ``damaged`` blocks lie above the cover. ``batches_to_spare`` and ``answers_to_spare`` say how far the logs begin
-    before the shard's replay point; where they are negative, what it needs is gone. ``problems`` are what a person must
-    look at, none if all is well.
+    before the shard's replay point; if they are negative, records that it needs are gone. ``problems`` are for a person
+    to look at, none if all is well.
     """
 
     shard: int
@@ -89,7 +89,7 @@ def inspect(log: Readable, shards: Iterable[int]) -> list[ShardReport]:
 
 
 def report(found: ShardTopic, logs: Logs) -> ShardReport:
-    """Judge what was read of a shard."""
+    """Judge the records of a shard."""
     problems = [f"a record cannot be read, {why}" for why in found.unreadable]
     if len(found.words) > 1:
         problems.append(f"blocks of {len(found.words)} schemes, written with different settings")

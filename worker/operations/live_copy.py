@@ -1,23 +1,23 @@
 """Copies the index of a generation into another one while its workers run, and hands over.
 
-The markers and blocks are those of ``worker.operations.copy_index``, of which nobody who restores a shard may take a
-part for the whole. What differs is how the two generations meet.
+The markers and blocks are those of ``worker.operations.copy_index``; a worker that restores a shard must not mistake a
+part of them for the whole. The difference is how the two generations meet.
 
-1. *Copy.* The blocks of all shards tell of all survivors up to one batch; these are written.
-2. *Follow.* From there on both logs of the old generation are read, as its workers do. Each batch that is decided
-   leaves survivors, which are written in their order. The workers of the new generation are started: they load the
-   blocks as they come, say on ``answers`` up to which marker they have done so, and claim nothing.
+1. *Copy.* The blocks of all shards hold all survivors up to one batch; the copy writes these.
+2. *Follow.* From there on the copy reads both logs of the old generation, as its workers do. Each decided batch leaves
+   survivors, which the copy writes in their order. The workers of the new generation are started: they load the blocks
+   as they come, report on ``answers`` the marker up to which they have done so, and claim nothing.
 3. *Hand over.* A record on ``fingerprints`` names the successor. It is the end of the old generation: every worker
-   there decides, commits and writes what lies before it, and ends (``worker.stream.barrier``). Claims behind it are
+   there decides, commits and writes all that lies before it, and ends (``worker.stream.barrier``). Claims after it are
    never decided; their pages are claimed anew.
-4. When all that was claimed before that record is committed and the old workers have ended, the old generation's
-   consumed offsets name the successor, too.
+4. When all claims before that record are committed and the old workers have ended, the old generation's consumed
+   offsets name the successor, too.
 5. The last survivors are written, each shard gets a block at which a restore may end, and a last record hands the
    consumed offsets to the new generation (``worker.stream.inheritance``). With that append it begins.
 
-Whoever ends before 3 has changed nothing: the old generation goes on. From 3 on it cannot, whatever happens, and the
-new one does not begin before 5: what broke off between them is made good by another copy, with running workers or
-without.
+A copy that ends before 3 has changed nothing: the old generation goes on. From 3 on it cannot, whatever happens, and
+the new one does not begin before 5: after an interruption in between, another copy completes it, with running workers
+or without.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ _LIVE: Final = ((LIVE_HEADER, b"1"),)
 
 
 class LiveCopy(LogSubscriber):
-    """One copy, a step at a time: ``begin``; ``follow`` until ``awaited`` is empty, once more after
-    ``call_over`` where workers came and went; ``hand_over``; ``end`` until true.
+    """One copy, a step at a time: ``begin``; ``follow`` until ``awaited`` is empty, once more after ``call_over`` if
+    workers came or went; ``hand_over``; ``end`` until true.
 
     Args:
-        source: the generation that works, and ``target`` the one that is to follow, whose topics are empty.
+        source: the working generation, and ``target`` the one that is to follow, whose topics are empty.
         names: of both.
         before: the rules of the old generation, and ``after`` those of the new one.
-        partitions: all that ``pages`` has.
+        partitions: all partitions of ``pages``.
         without, falls: as for ``CopiedIndex``.
     """
 
@@ -101,14 +101,14 @@ class LiveCopy(LogSubscriber):
 
     @property
     def follower(self) -> Follower:
-        """What reads the logs of the old generation, from ``begin`` on."""
+        """The reader of the old generation's logs, from ``begin`` on."""
         assert self._follower is not None
         return self._follower
 
     # 1
 
     def begin(self) -> None:
-        """Copy what the blocks hold; needs as much memory as they take on the topic.
+        """Copy the content of the blocks; needs as much memory as they take on the topic.
 
         Raises:
             Refused: a block is damaged or of other settings, the logs do not reach back to the blocks, or the outputs
@@ -133,7 +133,7 @@ class LiveCopy(LogSubscriber):
     # 2
 
     def follow(self, wait: float = 0.0) -> int:
-        """Take in what the old generation has decided since; how many batches there are behind that."""
+        """Take in what the old generation has decided since; returns how many batches it has yet to take in."""
         self.follower.read(wait)
         self.follower.decide()
         self._write()
@@ -142,7 +142,7 @@ class LiveCopy(LogSubscriber):
         return max(0, self.source.bounds(FINGERPRINTS, 0).end - self.follower.place.batch)
 
     def on_decided(self, decided: DecidedBatch) -> None:
-        """Take up the survivors of a batch."""
+        """Add the survivors of a batch."""
         claims, state = decided.claims, self.state
         claimed = dict(state.claimed_up_to)
         for partition, offset in claims.highest.items():
@@ -153,7 +153,7 @@ class LiveCopy(LogSubscriber):
         self._waiting.extend(self.copied.take(FromBatch(watermark, survivors)))
 
     def on_forget(self, forgetting: Forgetting) -> None:
-        """Give up: what is written may hold what is to be forgotten, and nothing there says so.
+        """Give up: the written records may hold survivors that are to be forgotten, and nothing there says so.
 
         Raises:
             Refused: in any case.
@@ -177,13 +177,13 @@ class LiveCopy(LogSubscriber):
         return [shard for shard, batch in self._loaded.items() if batch < self.copied.ends[shard]]
 
     def call_over(self) -> None:
-        """Ask every shard anew whether it is loaded: it may be another's than it was."""
+        """Ask for every shard again whether it is loaded: its owner may have changed."""
         self.target.write(self.copied.cut(of_all=True))
 
     # 3
 
     def hand_over(self) -> None:
-        """Write what has gathered, and end the old generation, if nothing else has ended it.
+        """Write the remaining survivors, and end the old generation, if nothing else has ended it.
 
         Raises:
             Refused: it has batches of an earlier program.
@@ -205,7 +205,7 @@ class LiveCopy(LogSubscriber):
         """Whether the new generation has begun; if not, ask again.
 
         Raises:
-            Refused: somebody else writes where the copy does, or the outputs were given to another generation.
+            Refused: someone else writes where the copy does, or the outputs were given to another generation.
         """
         self.follow()
         if self.follower.barred is None or self._given() is None or self.source.workers():
@@ -229,7 +229,7 @@ class LiveCopy(LogSubscriber):
         return True
 
     def close(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         if self._follower is not None:
             self._follower.close()
         if self._answers is not None:

@@ -1,7 +1,7 @@
-"""Holds records of ``pages`` against its contract, ``docs/reference/pages.asyncapi.yaml``, as workers read them.
+"""Checks records of ``pages`` against their contract, ``docs/reference/pages.asyncapi.yaml``, as workers read them.
 
-What becomes a dead letter is told as well as what costs a page only a header: a producer's author would hear of the
-second by a counter alone.
+It reports what makes a record a dead letter, and also what costs a page only a header: a producer's author would learn
+of the second only from a counter.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from worker.stream.partition.fingerprint_pool import BAD_HEADERS, BAD_URL, NO_BO
 
 _VALUE: Final = "value"
 _SHOWN: Final = 60
-"""Bytes of what a header holds."""
+"""Bytes of a header's value."""
 _IN_UTF8: Final = "send it in UTF-8"
 _FORMS: Final = {
     "status": "send digits, as 200",
     "fetched": "send milliseconds since 1970 UTC, or ISO 8601",
     "form": "send bytes or text, or leave it out",
 }
-"""What headers that are more than a label are to hold."""
+"""The required content of headers that are more than a label."""
 _DEAD: Final = {
     BAD_HEADERS: ("url", "send the page's URL as header url, in UTF-8"),
     BAD_URL: ("url", "send an absolute URL"),
     NO_BODY: (_VALUE, "send the page's bytes as value, an empty one for an empty page"),
     UNREADABLE: (_VALUE, "look at how your client writes and compresses records"),
 }
-"""Where it stands that keeps a record from being a page, and what to do."""
+"""The part of a record that keeps it from being a page, and what to do."""
 _TOO_LARGE: Final = _VALUE, "send fewer bytes of the page, or raise topics.max_message_bytes"
 
 
 class PageFault(NamedTuple):
-    """What is wrong with a record, where in it (a header's name, or ``value``), and what its producer is to do."""
+    """What is wrong with a record, where in it (a header's name, or ``value``), and what its producer should do."""
 
     partition: int
     offset: int
@@ -51,7 +51,8 @@ class PageFault(NamedTuple):
 
 
 def faults_of(record: Record, most_bytes: int) -> Iterator[PageFault]:
-    """All that is wrong with a record; of one that can be no page, why. ``most_bytes`` may be passed on."""
+    """Everything that is wrong with a record; for a record that can be no page, why. At most ``most_bytes`` may be
+    passed on."""
 
     def fault(where: str, what: str, move: str) -> PageFault:
         return PageFault(record.partition, record.offset, where, what, move)

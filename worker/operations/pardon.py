@@ -1,7 +1,8 @@
-"""Lets a page survive that was called a duplicate wrongly: it goes to ``pages`` once more, with a header that says so.
+"""Makes a page survive that was wrongly called a duplicate: it goes to ``pages`` once more, with a header that says so.
 
-It is claimed, decided and committed as any page that comes now, so all workers come to the same, and the order of the
-pages says when. Nothing that was judged before changes. A page that is pardoned twice is a refetch the second time.
+It is claimed, decided and committed like any page that comes now, so all workers reach the same result, and the order
+of the pages says when. Nothing that was judged before changes. A page that is pardoned twice is a refetch the second
+time.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def last_duplicate(url: str, verdicts: Iterable[Verdict]) -> Verdict:
     """The last of the verdicts on a URL, by the order of all pages.
 
     Raises:
-        CheckFailed: there is none, or it is not ``duplicate``.
+        CheckFailed: there is no verdict, or it is not ``duplicate``.
     """
     last = max(verdicts, key=lambda verdict: verdict.order, default=None)
     if last is None:
@@ -47,8 +48,8 @@ def send_again(place: Place, verdict: Verdict, run: str) -> tuple[int, int]:
     ``run`` is a name that no other process has, under which the page counts for its job.
 
     Raises:
-        CheckFailed: ``pages`` does not hold it any more.
-        Unavailable: the broker did not take it; it may be there all the same.
+        CheckFailed: ``pages`` no longer holds it.
+        Unavailable: the broker did not acknowledge it; it may have been written all the same.
     """
     partition, offset = verdict.source
     record = _page_at(place, partition, offset)

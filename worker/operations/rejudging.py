@@ -1,4 +1,4 @@
-"""Judges survivors again by other rules, in their order, as far as what an index keeps of a page allows."""
+"""Judges survivors again by other rules, in their order, as far as an index keeps the data of a page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from worker.verdict.decide import decide
 from worker.verdict.findings import FindingRules
 
 _OF_PLACES: Final = ("topics.shards", "near.ttl_days", "near.track_changes")
-"""What of a scheme may differ without a survivor being judged again."""
+"""Parts of a scheme that may differ without a survivor being judged again."""
 _OF_RULES: Final = ("near.k", "near.predicate")
 _RULE: Final = "near: "
 _TITLES: Final = "near: titles"
@@ -28,10 +28,10 @@ _SKETCH: Final = "near: sketch"
 
 
 def is_judged_again(before: Scheme, after: Scheme) -> bool:
-    """Whether survivors of the one scheme have to be judged again by the other.
+    """Whether survivors of one scheme have to be judged again by the other.
 
     Raises:
-        Refused: they cannot be, since an index does not keep what the other scheme depends on.
+        Refused: they cannot be, since an index does not keep the data that the other scheme depends on.
     """
     differing = [found for found in before.differences(after) if found.name not in _OF_PLACES]
     unkept = [
@@ -53,7 +53,7 @@ def is_judged_again(before: Scheme, after: Scheme) -> bool:
 class Rejudging:
     """All survivors so far that have stayed, in one index. It is called with each batch in turn, as a ``Falls``.
 
-    They are judged as if they alone had come, with the watermarks that they had. ``policy`` is that of the new rules.
+    They are judged as if only they had come, with their original watermarks. ``policy`` is that of the new rules.
     """
 
     def __init__(self, policy: Policy, new_index: Callable[[], Index]) -> None:
@@ -89,7 +89,7 @@ class Rejudging:
 
 
 def _claim(survivor: Survivor, offset: int, clock: int) -> Claim:
-    """A page that says what is kept of the survivor."""
+    """A page with the data that is kept of the survivor."""
     kept = survivor._asdict()
     del kept["order"], kept["fetched"]
     return Claim(partition=0, offset=offset, clock=clock, **kept)

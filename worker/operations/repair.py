@@ -1,46 +1,46 @@
 """Goes on after a gap: when logs or pages that workers would have to read have passed their retention.
 
-A worker refuses to go on then, since what it knows would be incomplete and nobody would see it. A repair accepts the
+A worker then refuses to go on, since its knowledge would be incomplete and no one would see it. A repair accepts the
 loss, says what was lost, and moves the replay points so that everything after it is exact again.
 
 **What is known for certain.** The watermark, the claimed offsets and the answers offset just after a batch are a
-function of the log alone, so every block tells them for all shards: a *state*. A state is readable if a worker could
+function of the log alone, so every block gives them for all shards: a *state*. A state is readable if a worker could
 read the logs on from it.
 
 **A readable state exists** (some shard's blocks reach into the logs):
 
-1. Shards whose replay point is gone go on at the oldest readable state. What their blocks hold is kept; survivors that
-   were decided in between and stand in no block are lost. All shards then agree on void claims, since the claimed
+1. Shards whose replay point is gone go on at the oldest readable state. The content of their blocks is kept; survivors
+   that were decided in between and stand in no block are lost. All shards then agree on void claims, since the claimed
    offsets are exact.
 2. Page partitions whose replay point is gone go on at the newest readable state up to which all claims are committed.
-   There is none if pages were claimed whose verdicts nobody can read any more: then at the oldest one, and those pages
-   are left out.
+   There is none if pages were claimed whose verdicts can no longer be read: then they go on at the oldest one, and
+   those pages are left out.
 
-**None exists** (all workers were away for longer than the retention): nobody knows what was claimed after the last
+**None exists** (all workers were away for longer than the retention): no one knows what was claimed after the last
 state, but no shard has kept a survivor of those claims either. So they count as never made.
 
 3. All shards go on at the end of both logs, with the last known watermark, and with the claimed offsets of the last
-   state or, where more was committed since, of the consumed offset. What records behind that state let be forgotten is
-   forgotten, as far as they are still there.
+   state or, where more was committed since, of the consumed offset. Conditions of records after that state are
+   forgotten, too, as far as the records are still there.
 4. All page partitions go on at the same place, and claim anew what is not committed. Pages that were claimed up to the
    last state and not committed are left out: their survivors are in the index.
 
 In both cases:
 
 5. Pages that passed their retention unread are left out.
-6. A consumed offset that is not there, that another program has written, or below pages that were claimed before it was
-   written, is found again from the outputs: brokers forget the offsets of a group that was away for long
-   (``offsets.retention.minutes``, a week), and a worker that finds none begins with the first page. So it does, and
-   rightly, with a partition of which no page was ever claimed.
+6. A consumed offset may be missing, may have been written by another program, or may lie below pages that were claimed
+   before it was written. The repair then finds it again from the outputs: brokers forget the offsets of a group that
+   was away for long (``offsets.retention.minutes``, a week), and a worker that finds none begins with the first page.
+   That is right for a partition of which no page was ever claimed.
 
 A shard goes on by *bridges*: empty blocks in the holes of its cover. A bridge that ends at a state has that state's
-header. A bridge that ends where an intact block begins, at a batch whose state nobody knows, must never be where a
+header. A bridge that ends where an intact block begins, at a batch whose state is unknown, must never be where a
 restore ends; its answers offset lies beyond the end of any log, so that such a restore would be refused. A snapshot on
-some machine may still hold what a bridge has given up. It is not used then, since the owners of a shard must all know
-the same.
+some machine may still hold survivors that a bridge has given up. Workers do not use it then, since the owners of a
+shard must all know the same.
 
-**Order.** Consumed offsets first, which the broker refuses while anybody is in the group; then the bridges. A repair
-that ends halfway is made whole by another.
+**Order.** Consumed offsets first, which the broker refuses while anyone is in the group; then the bridges. Another
+repair completes one that ends halfway.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ NEVER_THERE: Final = 2**62
 
 
 class Place(Readable, Groups, Protocol):
-    """What a repair needs of the broker, without being a member of any group."""
+    """The broker's operations that a repair needs, without being a member of any group."""
 
     def committed_up_to(self, partition: int) -> int:
         """The highest offset of a partition of ``pages`` that is in the outputs, as they are kept; -1 for none."""
@@ -83,8 +83,8 @@ class Place(Readable, Groups, Protocol):
 
 @dataclass(frozen=True)
 class State:
-    """What every shard knows just after batch ``to``: the answers offset, the watermark, the claimed offsets, and what
-    was forgotten."""
+    """The knowledge of every shard just after batch ``to``: the answers offset, the watermark, the claimed offsets, and
+    the forgotten conditions."""
 
     to: int
     answers_offset: int
@@ -99,7 +99,7 @@ class State:
 
     @property
     def point(self) -> ReplayPoint:
-        """From where a worker that knows this reads on."""
+        """From where a worker with this knowledge reads on."""
         return ReplayPoint(self.to + 1, self.answers_offset)
 
     def knows(self, partition: int) -> int:
@@ -126,7 +126,7 @@ class ShardPlace:
 class PartitionPlace:
     """Where a partition of ``pages`` stands. ``committed`` is None if the group has no offset, or a wrong one.
 
-    ``offset`` is then what the outputs tell. ``point`` is None if there is none to read on from.
+    ``offset`` is then the offset by the outputs. ``point`` is None if there is none to read on from.
     """
 
     partition: int
@@ -139,8 +139,8 @@ class PartitionPlace:
 
 @dataclass(frozen=True)
 class Survey:
-    """Everything that a repair is decided from. ``states`` ascend. Where no worker could read on from any of them,
-    ``forgets`` are the records behind the last one by which something is to be forgotten."""
+    """The data for all decisions of a repair. ``states`` ascend. If no worker could read on from any of them,
+    ``forgets`` are the records after the last one by which something is to be forgotten."""
 
     logs: Logs
     states: tuple[State, ...]
@@ -156,7 +156,8 @@ class Survey:
 
 @dataclass(frozen=True)
 class Bridge:
-    """Empty blocks of one shard, and the batches (``after``, ``to``] of which it has lost what no block holds."""
+    """Empty blocks of one shard, and the batches (``after``, ``to``] of which it has lost the survivors that no block
+    holds."""
 
     shard: int
     blocks: tuple[Block, ...]
@@ -174,7 +175,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a repair does. ``annulled`` are batches whose claims count as never made."""
+    """The actions of a repair. ``annulled`` are batches whose claims count as never made."""
 
     bridges: tuple[Bridge, ...]
     moves: tuple[Move, ...]
@@ -217,9 +218,10 @@ def survey(place: Place, policy: Policy, partitions: Iterable[int]) -> Survey:
 
 
 def refuse_superseded(place: Groups, name: str, partitions: Iterable[int], policy: Policy) -> None:
-    """See that the generation ``name`` still has the outputs, as its workers see to before they begin.
+    """Check that the generation ``name`` still has the outputs, as its workers check before they begin.
 
-    One that gave them to another has nothing that a repair could save, unless its workers only count (``policy``).
+    A generation that gave them to another has nothing that a repair could save, unless its workers only count
+    (``policy``).
 
     Raises:
         Refused: it was given a successor.
@@ -247,11 +249,11 @@ def barrier(place: Place, survey: Survey, policy: Policy) -> Barrier | None:
 
 
 def plan(survey: Survey, policy: Policy) -> Plan:
-    """What has to be done, from what was surveyed alone.
+    """The necessary actions, from the survey alone.
 
     Raises:
-        Refused: a topic was made anew under the same name, or blocks know of a claim that no page can have; no repair
-            makes that right.
+        Refused: a topic was made anew under the same name, or blocks hold a claim that no page can have; no repair
+            corrects that.
     """
     _refuse_topics_made_anew(survey)
     ends = {partition.partition: partition.pages.end for partition in survey.partitions}
@@ -269,8 +271,8 @@ def carry_out(place: Place, planned: Plan, policy: Policy, new_key: Callable[[],
     """Set consumed offsets, then write the bridges.
 
     Raises:
-        Refused: somebody is in one of the groups.
-        Unavailable: the broker did not take a record; run the repair again.
+        Refused: someone is in one of the groups.
+        Unavailable: the broker did not accept a record; run the repair again.
     """
     refuse_workers(place)
     if planned.moves:
@@ -286,17 +288,17 @@ def carry_out(place: Place, planned: Plan, policy: Policy, new_key: Callable[[],
 
 
 def refuse_workers(place: Place) -> None:
-    """See that no worker is there that would go on from what is being changed.
+    """Check that there is no worker that would go on from the data that is being changed.
 
     Raises:
-        Refused: one is.
+        Refused: there is one.
     """
     if workers := place.workers():
         raise Refused(f"{running(workers)}, and would go on from what is being changed: {STOP_ALL}")
 
 
 def _collect(blocks: Sequence[Block], states: dict[int, State]) -> None:
-    """Add the states that blocks tell, which must be the same in all shards."""
+    """Add the states in blocks, which must be the same in all shards."""
     for block in blocks:
         if block.answers_offset >= NEVER_THERE:
             continue  # a bridge of an earlier repair, or a part of a copy
@@ -319,7 +321,7 @@ def _shard_place(found: ShardTopic, logs: Logs) -> ShardPlace:
 
 
 def _begun(place: Place, states: Sequence[State], policy: Policy) -> frozenset[int]:
-    """The partitions of which anything was ever claimed, as far as blocks know, and the log after the last of them."""
+    """The partitions of which any page was ever claimed, as far as blocks know, and the log after the last of them."""
     found = {number for state in states for number in state.claimed_up_to}
     begin, end = place.bounds(FINGERPRINTS, 0)
     begin = max(begin, states[-1].to + 1) if states else begin
@@ -330,7 +332,7 @@ def _begun(place: Place, states: Sequence[State], policy: Policy) -> frozenset[i
 
 
 def highest_claims(value: bytes | None, policy: Policy) -> Mapping[int, int]:
-    """By partition, the highest page that a record of ``fingerprints`` claims; none for what workers pass over."""
+    """By partition, the highest page that a record of ``fingerprints`` claims; none for records that workers skip."""
     try:
         batch = decode(Batch, value)
         return Claims.of_batch(batch).highest if batch.scheme == policy.scheme else {}
@@ -339,7 +341,7 @@ def highest_claims(value: bytes | None, policy: Policy) -> Mapping[int, int]:
 
 
 def _forgets(place: Place, after: int, policy: Policy) -> Iterator[tuple[int, ForgetCondition]]:
-    """What is to be forgotten by records behind a batch, as far as they are still there, with their offsets."""
+    """The conditions of records after a batch, as far as the records are still there, with their offsets."""
     begin, end = place.bounds(FINGERPRINTS, 0)
     for record in read_to_end(place.reader(FINGERPRINTS, 0, max(begin, after + 1)), end):
         with suppress(UnreadableRecord, Refused):
@@ -348,7 +350,7 @@ def _forgets(place: Place, after: int, policy: Policy) -> Iterator[tuple[int, Fo
 
 
 def _note(number: int, committed: Committed) -> Note | None:
-    """What stands beside a consumed offset; None if another program has written it."""
+    """The note of a consumed offset; None if another program has written it."""
     try:
         return Note.from_metadata(committed.metadata, f"partition {number} of {PAGES}")
     except Refused:
@@ -387,7 +389,7 @@ def _refuse_topics_made_anew(survey: Survey) -> None:
 
 
 def _move(partition: PartitionPlace, survey: Survey, policy: Policy) -> Move | None:
-    """Steps 2, 5 and 6 for one partition; None if nothing is to be done."""
+    """Steps 2, 5 and 6 for one partition; None if there is nothing to do."""
     offset, point = partition.offset, partition.point
     if partition.reach is Reach.GONE:
         behind = [state for state in survey.readable if state.knows(partition.partition) < offset]
@@ -405,7 +407,7 @@ def _move(partition: PartitionPlace, survey: Survey, policy: Policy) -> Move | N
 
 
 def _noted(partition: PartitionPlace, point: ReplayPoint, policy: Policy) -> str:
-    """The note with a new replay point; which pages go to the outputs stays as noted before, if that is known."""
+    """The note with a new replay point; it keeps which pages go to the outputs, if that is known."""
     if partition.committed is None:
         return Note(point, NOTHING if policy.output == "count" else 0).to_metadata()
     note = Note.from_metadata(partition.committed.metadata, f"partition {partition.partition} of {PAGES}")
@@ -417,7 +419,7 @@ def _skipped(partition: PartitionPlace, offset: int) -> range:
 
 
 def _annul(survey: Survey, policy: Policy) -> Plan:
-    """Steps 3 and 4: nothing that a shard knows reaches into the logs."""
+    """Steps 3 and 4: no shard's knowledge reaches into the logs."""
     last = survey.states[-1] if survey.states else BEGINNING
     claimed = dict(last.claimed_up_to)
     moves = []

@@ -1,11 +1,11 @@
-"""Passes over, by hand, pages that nobody has claimed: for a page that kills every process that reads it.
+"""Skips, by hand, pages that no worker has claimed: for a page that kills every process that reads it.
 
-For each page a *dead* claim with the reason ``skipped`` is written, as a worker would have written it: to the log, so
-that all workers come to the same end, and in strict order of offset, so that no page without a claim is left behind.
-Hence only the page right behind the highest claim of its partition can be passed over, and then the next.
+For each page it writes a *dead* claim with the reason ``skipped``, as a worker would have written it: to the log, so
+that all workers reach the same result, and in strict order of offset, so that no page without a claim is left behind.
+Hence only the page right after the highest claim of its partition can be skipped, and then the next.
 
-The worker that owns the partition next does not take the page apart, since the page is claimed. The dead letter has
-neither body nor headers of the page, so the worker needs nothing of it.
+The worker that owns the partition next does not parse the page, since the page is claimed. The dead letter has neither
+body nor headers of the page, so the worker needs nothing of it.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def skip(place: Place, spots: Iterable[Spot], policy: Policy) -> list[Spot]:
     """Claim these pages as dead, in one batch; returns them in the order of their claims.
 
     Raises:
-        Refused: workers are running, nobody has consumed a partition yet, or what they would read is gone.
-        UsageError: a page is not the next one that nobody has claimed; nothing was written.
-        Unavailable: a transaction is pending, or the broker did not take the record.
+        Refused: workers are running, a partition was never consumed, or records that they would read are gone.
+        UsageError: a page is not the next one without a claim; nothing was written.
+        Unavailable: a transaction is pending, or the broker did not accept the record.
     """
     refuse_workers(place)
     ordered = sorted(set(spots))
@@ -54,7 +54,7 @@ def skip(place: Place, spots: Iterable[Spot], policy: Policy) -> list[Spot]:
             highest[spot.partition] = highest_claim(place, spot.partition, policy)
         _refuse_other(place, spot, highest[spot.partition])
         highest[spot.partition] = spot.offset
-        # A clock of 0 moves no watermark: when the page was fetched is in what is not read.
+        # A clock of 0 moves no watermark: the fetch time stands in the page, which is not read.
         claims.append(Claim(partition=spot.partition, offset=spot.offset, clock=0, url="", dead=f"{SKIPPED}: {DETAIL}"))
     batch = Claims.of(claims).to_batch(policy.scheme, policy.writer)
     place.write([(FINGERPRINTS, 0, b"", encode(batch), [(SCHEME_HEADER, policy.scheme_text)])])
@@ -62,10 +62,10 @@ def skip(place: Place, spots: Iterable[Spot], policy: Policy) -> list[Spot]:
 
 
 def highest_claim(place: Place, partition: int, policy: Policy) -> int:
-    """The highest claimed offset of a partition as its next owner will find it: by what is consumed, and by the log.
+    """The highest claimed offset of a partition as its next owner will find it: by the consumed offset, and by the log.
 
     Raises:
-        Refused: nobody has consumed the partition yet, or the log does not reach back so far.
+        Refused: the partition was never consumed, or the log does not reach back so far.
         Unavailable: a transaction is pending.
     """
     committed = consumed_offset(place, partition)
@@ -88,7 +88,7 @@ def highest_claim(place: Place, partition: int, policy: Policy) -> int:
 
 
 def _refuse_other(place: Place, spot: Spot, highest: int) -> None:
-    """See that it is the first page behind the highest claim. It is not read: that might kill this command, too."""
+    """Check that it is the first page after the highest claim. It is not read: that might kill this command, too."""
     begin, end = place.bounds(PAGES, spot.partition)
     where = f"partition {spot.partition} of {PAGES}"
     if spot.offset <= highest:
@@ -106,7 +106,7 @@ def _refuse_other(place: Place, spot: Spot, highest: int) -> None:
 
 
 def _first_page(place: Place, partition: int, begin: int, end: int) -> int | None:
-    """The first page in a range of offsets; None where the range holds only the ends of transactions."""
+    """The first page in a range of offsets; None if the range holds only the ends of transactions."""
     if begin >= end:
         return None
     return next((record.offset for record in read_to_end(place.reader(PAGES, partition, begin), end)), None)

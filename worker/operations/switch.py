@@ -1,19 +1,19 @@
-"""Passes the outputs from one generation to another, so that over both each page stands in them once.
+"""Passes the outputs from one generation to another, so that in both together each page stands in them once.
 
-Every generation judges every page by itself, and keeps its verdicts. Only one at a time writes pages and dead letters
-to its outputs. Which one does is noted beside the consumed offset of each partition of ``pages`` (``policy.Note``) and
-committed together with what was written: so the note survives crashes and rebalances, and no setting of a worker can
+Every generation judges every page on its own, and keeps its verdicts. Only one at a time writes pages and dead letters
+to its outputs. The note with the consumed offset of each partition of ``pages`` (``policy.Note``) says which one does;
+it is committed together with the outputs: so the note survives crashes and rebalances, and no setting of a worker can
 contradict it. A worker that would leave pages out, or write them twice, refuses to begin.
 
 1. The workers of both have stopped, and no transaction is pending. The consumed offset of the old generation is the
    border: all pages below it are in its outputs.
 2. The new generation has consumed no further than that, and was only counting: it has judged, or written, no page
    beyond the border.
-3. The old generation is told its successor: when they are started again, its workers refuse, unless they only count.
-4. The new generation is told the border: it counts up to there, and writes from there on. The commit that passes the
+3. The old generation learns its successor: when its workers are started again, they refuse, unless they only count.
+4. The new generation learns the border: it counts up to there, and writes from there on. The commit that passes the
    border forgets it.
 
-If the command breaks off between 3 and 4, nobody writes, and the same command goes on where it ended.
+If the command is interrupted between 3 and 4, neither generation writes, and the same command goes on from there.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ STOP_ALL: Final = (
 
 
 class Groups(Protocol):
-    """The consumer groups of the workers of one generation, for who is a member of none."""
+    """The consumer groups of the workers of one generation, for a caller that is a member of none."""
 
     def workers(self) -> Sequence[str]:
-        """The workers that run; one that hangs, was cut off or was killed counts until its session ends. Where none
-        does, the groups are empty afterwards, although places were kept for workers that have stopped."""
+        """The workers that run; a worker that hangs, was cut off or was killed counts until its session ends. If none
+        runs, the groups are empty afterwards, although places were kept for stopped workers."""
 
     def committed(self, partition: int) -> Committed | None:
         """The consumed offset of a partition of ``pages``; raises ``NotYet`` while a transaction is pending on it."""
@@ -58,14 +58,14 @@ class Generation:
 
     @property
     def shown(self) -> str:
-        """As people give it in the settings."""
+        """The name as people give it in the settings."""
         return f"topics.generation={self.name!r}"
 
 
 @dataclass(frozen=True)
 class Passing:
     """One partition of ``pages``: ``border`` is where the new generation begins to write, ``behind`` how many pages it
-    has still to count before. ``old`` and ``new`` are what their groups commit."""
+    has still to count before. ``old`` and ``new`` are the commits of their groups."""
 
     partition: int
     border: int
@@ -75,7 +75,7 @@ class Passing:
 
 
 def refuse_running(generation: Generation) -> None:
-    """See that no worker runs, so that nothing moves while it is looked at.
+    """Check that no worker runs, so that nothing moves during the look.
 
     Raises:
         Refused: some do.
@@ -124,7 +124,7 @@ def consumed(generation: Generation, partition: int) -> tuple[Committed, Note]:
 
 
 def refuse_given(generation: Generation, note: Note, to: str) -> None:
-    """See that a copy of this generation to the one called ``to`` is the only one that goes on from here.
+    """Check that a copy of this generation to the one called ``to`` is the only one that goes on from here.
 
     Raises:
         Refused: the outputs were given to another one.
@@ -137,10 +137,10 @@ def refuse_given(generation: Generation, note: Note, to: str) -> None:
 
 
 def plan_switch(old: Generation, new: Generation, partitions: Iterable[int]) -> list[Passing]:
-    """What a switch would commit, partition by partition; changes nothing.
+    """The commits that a switch would make, partition by partition; changes nothing.
 
     Raises:
-        Refused: workers are running, the old generation is not the one that writes, or the new one has gone too far.
+        Refused: workers are running, the old generation does not write, or the new one has gone too far.
         Unavailable: a transaction is pending.
     """
     if old.name == new.name:

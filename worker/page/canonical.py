@@ -153,7 +153,7 @@ ECHO: Final = "echo-1"
 """Name of the rule; a part of the scheme, so change it when the rule changes."""
 
 MOST_WORDS: Final = 64
-"""Characters of a text that may be an error page; longer texts that mention an address are about it."""
+"""Words of a text that may be an error page; longer texts that mention an address are about it."""
 LEAST_BESIDE_PATH: Final = 2
 LEAST_BESIDE_URL: Final = 6
 """Words in addition to the address; with fewer the address is the page's message, as in "Watch this: https://…"."""

@@ -84,6 +84,7 @@ def extract(
     content type and without a single HTML tag, passes through decoded; in JSON the escapes of its strings are read.
     ``encoding`` is the crawler's guess for the page; it counts after the header's charset. Of a longer body the first
     ``max_bytes`` are read. With the page's ``url`` a short text does not repeat it, and its title not the host's name.
+
     Raises:
         PageError: ``not-text`` for images, PDF, archives and other binary content; ``unparsable`` for markup that the
             extractor gives up.

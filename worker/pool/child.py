@@ -1,4 +1,4 @@
-"""The parent's end of a parsing process: pipes that never block, the pages it was given, the time that they take."""
+"""The parent's end of a parsing process: pipes that never block, the pages that it got, the time that they take."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from worker.pool.frames import LENGTH, OUTCOME, PAGE, Frame, Malformed, head_of
 K = TypeVar("K", bound=Hashable)
 
 START_SECONDS: Final = 300.0
-"""A child may take so long to start, with imports and dictionary, on a machine that starts many at once."""
+"""Seconds that a child may take to start, with imports and dictionary, on a machine that starts many at once."""
 
-_PIPE_BYTES: Final = 1024 * 1024  # what Linux grants without privileges: about 26 pages of 39 kB
+_PIPE_BYTES: Final = 1024 * 1024  # the maximum that Linux grants without privileges: about 26 pages of 39 kB
 _READ_BYTES: Final = 256 * 1024
-_PARTS: Final = 2  # of a page: what is said of it, and its body
+_PARTS: Final = 2  # of a page: its metadata, and its body
 _PARTS_AT_ONCE: Final = 64  # POSIX promises 16, Linux and macOS take 1,024
 _KEPT_NAMES: Final = re.compile(
     "PATH|HOME|LANG|LANGUAGE|TZ|TMPDIR|VIRTUAL_ENV|XDG_CACHE_HOME|GLIBC_TUNABLES|"
     "(LC|LD|PYTHON|NUMBA|LLVM|OMP|OPENBLAS|MKL|MALLOC|RUST|COVERAGE)_?.*"
 )
-"""Names that an interpreter and its libraries read. Nothing else of the environment is handed on: it may hold secrets,
-as the broker's passwords and those of other programs."""
+"""Names that an interpreter and its libraries read. No other variable of the environment is handed on: it may hold
+secrets, such as the passwords of the broker and of other programs."""
 _MAIN: Final = (
     "import sys; sys.path[:] = sys.argv[4:]; from worker.pool.child_main import serve; serve(*map(int, sys.argv[1:4]))"
 )
 
 
 class CpuClock:
-    """What a child process of this one has computed, in seconds."""
+    """The CPU time of a child process, in seconds."""
 
     def __init__(self, pid: int) -> None:
         number = ctypes.c_int()
@@ -51,7 +51,7 @@ class CpuClock:
         self._last = 0.0
 
     def __call__(self) -> float:
-        """The CPU time of all its threads; once the process has ended, what was last seen of it."""
+        """The CPU time of all its threads; once the process has ended, the last value that was seen."""
         with suppress(OSError):
             self._last = max(self._last, time.clock_gettime(self._number))
         return self._last
@@ -59,10 +59,10 @@ class CpuClock:
 
 @dataclass(frozen=True, slots=True)
 class PageLimits:
-    """What a page may take: CPU seconds, and seconds under watch.
+    """The limits of a page: CPU seconds, and seconds under watch.
 
-    CPU seconds do not pass while the machine sleeps, is paused, or gives its cores to others. A page that hangs without
-    computing is found by the time that passes; of that only what the parent saw counts (``Watched``).
+    CPU seconds do not pass while the machine sleeps, is paused, or gives its cores to others. Elapsed time shows a page
+    that hangs without computing; only the time that the parent saw counts (``Watched``).
     """
 
     cpu: float
@@ -103,16 +103,16 @@ class SubmittedPage(Generic[K]):
 
 
 def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The part of an environment that a parsing process is given."""
+    """The part of an environment that a parsing process gets."""
     return {name: value for name, value in environ.items() if _KEPT_NAMES.fullmatch(name)}
 
 
 class ParserProcess(Generic[K]):
     """A parsing process that has just been started with its spec.
 
-    ``ahead`` are the pages given and not answered, in order. ``spell`` is when the child began to work on the first of
-    them alone: the page before it was answered, and it was sent to its end. A child that is ``alone`` with a page is
-    given no other before that is answered.
+    ``ahead`` are the pages given and not answered, in order. ``spell`` begins when the child works on the first of them
+    alone: the page before it was answered, and this page was sent to its end. A child that is ``alone`` with a page
+    gets no other page before that one is answered.
     """
 
     def __init__(self, spec: bytes, result_bytes: int, watched: float) -> None:
@@ -130,7 +130,7 @@ class ParserProcess(Generic[K]):
             stdout=subprocess.DEVNULL,
             env=clean_environment(os.environ),
             pass_fds=(their_pages, their_outcomes),
-            start_new_session=True,  # what a terminal sends to its group does not reach it
+            start_new_session=True,  # signals of a terminal to its group do not reach it
         )
         os.close(their_pages)
         os.close(their_outcomes)
@@ -138,7 +138,7 @@ class ParserProcess(Generic[K]):
         self.ready = False
         self.killed = False
         self.killed_for: tuple[SubmittedPage[K], str] | None = None
-        """The page that it was killed for, and why."""
+        """The page that it was killed for, and the reason."""
         self.alone = False
         self.ahead: deque[SubmittedPage[K]] = deque()
         self.spell = Spell(0.0, watched)
@@ -147,22 +147,22 @@ class ParserProcess(Generic[K]):
         self._unsent = deque([memoryview(LENGTH.pack(len(spec))), memoryview(spec)])
         self._given = LENGTH.size + len(spec)
         self._sent = 0
-        self._answered = self._given  # all up to the end of the last page that was answered
-        self._ends: deque[int] = deque()  # of the pages ahead: where each ends in what was given
+        self._answered = self._given  # all up to the end of the last answered page
+        self._ends: deque[int] = deque()  # of the pages ahead: where each ends in the data that was given
         self._received = bytearray()
 
     @property
     def bytes_ahead(self) -> int:
-        """Of the pages ahead."""
+        """Bytes of the pages ahead."""
         return self._given - self._answered
 
     @property
     def held(self) -> int:
-        """Pages, or what is left of them, that were given and not sent."""
+        """Pages, or parts of them, that were given and not sent."""
         return (len(self._unsent) + 1) // _PARTS
 
     def give(self, page: SubmittedPage[K]) -> None:
-        """Put a page behind those ahead; ``send`` sends it."""
+        """Put a page after those ahead; ``send`` sends it."""
         head = PAGE.pack(page.number, len(page.meta), len(page.body)) + page.meta
         self._unsent += (memoryview(head), memoryview(page.body))
         self._given += len(head) + len(page.body)
@@ -170,7 +170,7 @@ class ParserProcess(Generic[K]):
         self.ahead.append(page)
 
     def send(self) -> bool:
-        """Send as much as the pipe takes; true if something is left."""
+        """Send as much as fits into the pipe; true if something is left."""
         try:
             while self._unsent:
                 count = os.writev(self.pages, list(islice(self._unsent, _PARTS_AT_ONCE)))
@@ -186,7 +186,7 @@ class ParserProcess(Generic[K]):
         return bool(self._unsent)
 
     def receive(self) -> bool:
-        """Take in some of what the child has written; false once it has ended and all was taken in.
+        """Read some of the child's output; false once the child has ended and all was read.
 
         A child that writes without end does not hold up its parent.
         """
@@ -201,7 +201,7 @@ class ParserProcess(Generic[K]):
         """The frames received. An answer takes its page, the first ahead, out of ``ahead`` only by ``answered``.
 
         Raises:
-            Malformed: what was received is no frame.
+            Malformed: the received bytes are no frame.
         """
         start = 0
         received = self._received
@@ -227,7 +227,7 @@ class ParserProcess(Generic[K]):
         return self.ahead.popleft()
 
     def overdue(self, watched: float, limits: PageLimits) -> str | None:
-        """Why the child is to be killed now, in words; None if it is not."""
+        """Why the child must be killed now, in words; None if it must not."""
         if self.killed:
             return None
         if not self.ready:
@@ -243,13 +243,13 @@ class ParserProcess(Generic[K]):
         return self.spell.left(self.cpu(), watched, limits)
 
     def kill(self, why: str) -> None:
-        """End the child now; what it has written can still be received."""
+        """End the child now; its output so far can still be received."""
         self.killed = True
         self.killed_for = (self.ahead[0], why) if self.ready and self.ahead else None
         self.process.kill()
 
     def bury(self) -> str:
-        """Kill the child if it lives, close its pipes, and say how it ended."""
+        """Kill the child if it lives, close its pipes, and return how it ended."""
         self.process.kill()
         status = self.process.wait()
         os.close(self.pages)

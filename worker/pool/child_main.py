@@ -1,8 +1,8 @@
-"""What runs in a child of ``ProcessPool``: one page after the other, in a process that may be killed at any moment.
+"""The program of a child of ``ProcessPool``: one page after the other, in a process that may be killed at any moment.
 
-``worker.pool.frames`` has what goes through its two pipes. A page that takes the process over finds no more in it than
+``worker.pool.frames`` defines the content of its two pipes. A page that takes the process over finds no more in it than
 the task needs: its environment has none of the settings, and no connection of the worker is open in it. It is no
-sandbox all the same: the process has the rights of the worker's user, and can read what that user can.
+sandbox all the same: the process has the rights of the worker's user, and can read all that the user can.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _METAS: Final = msgspec.msgpack.Decoder(PageMeta)
 
 
 class TaskSpec(NamedTuple):
-    """What a child is started for. ``memory_bytes`` is what a page may take on top of what the task itself takes,
+    """The task of a child. ``memory_bytes`` is the memory that a page may take in addition to that of the task itself,
     ``result_bytes`` the most that its result may have."""
 
     task_factory: Callable[[], Callable[[bytes, PageMeta], Any]]
@@ -77,7 +77,7 @@ def serve(pages_fd: int, outcomes_fd: int, parent: int) -> None:
                 watch.end_page()
                 _send(outcomes_fd, kind, number, payload)
                 if kind is FrameKind.OUT_OF_MEMORY:
-                    return  # what is left of the heap may be too fragmented for the next page
+                    return  # the rest of the heap may be too fragmented for the next page
 
 
 def _run(
@@ -131,13 +131,14 @@ def _leave_dying_to(parent: int) -> None:
 
 
 def _give_back_freed_memory() -> None:
-    """What making the task took and it does not keep, 10 MB of a process; glibc by itself holds on to it."""
+    """Free the memory that making the task took and that it does not keep, 10 MB of a process; glibc itself keeps
+    it."""
     with contextlib.suppress(AttributeError, OSError):  # another C library
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def _limit_memory(allowed: int) -> None:
-    """Bound private writable memory (RLIMIT_DATA) to so much more than is in use, as far as /proc tells that."""
+    """Limit private writable memory (RLIMIT_DATA) to this much more than is in use, as far as /proc shows that."""
     statm = Path("/proc/self/statm")
     in_use = int(statm.read_text().split()[5]) * resource.getpagesize() if statm.exists() else 0
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
@@ -157,5 +158,5 @@ def _hindrance(error: Exception) -> Hindrance:
 
 
 def _plain(text: str, most: int) -> str:
-    """The text cut to so many characters; what cannot be written as UTF-8 is replaced."""
+    """The text cut to this many characters; characters that cannot be written as UTF-8 are replaced."""
     return text[:most].encode(errors="replace").decode()

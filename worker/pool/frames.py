@@ -1,12 +1,12 @@
-"""What goes through the two pipes between the worker and one of its parsing processes, and what of it is believed.
+"""The content of the two pipes between the worker and one of its parsing processes, and how far the worker trusts it.
 
-Down: one pickled ``TaskSpec`` behind its length, then for each page ``PAGE`` (number, bytes of metadata, of body), the
-metadata as MessagePack, the body as it is. The process may trust all of it, since it comes from who started it.
+Down: one pickled ``TaskSpec`` after its length, then for each page ``PAGE`` (number, bytes of metadata, of body), the
+metadata as MessagePack, the body as it is. The process may trust all of it, since it comes from its parent.
 
 Up: ``OUTCOME`` (kind, number of the page, bytes of payload) and the payload. A page can take over the process that
-parses it, and the worker has the broker's passwords. So the worker takes from below only plain values, as MessagePack,
-of declared types, lengths and numbers, and in the order of the protocol. Anything else is ``Malformed``, and the
-process that wrote it counts as crashed.
+parses it, and the worker has the broker's passwords. So the worker accepts from below only plain values, as
+MessagePack, of declared types, lengths and numbers, and in the order of the protocol. Anything else is ``Malformed``,
+and the process that wrote it counts as crashed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _OTHER_BYTES: Final = 16 * 1024
 
 
 class FrameKind(IntEnum):
-    """What a frame from a parsing process says."""
+    """The kinds of frames from a parsing process."""
 
     READY = 0
     """The task was made; pages can be timed from now on."""
@@ -85,7 +85,7 @@ Spent = Annotated[
 
 
 class Malformed(Exception):
-    """A parsing process wrote what this program's does not write."""
+    """A parsing process wrote bytes that this program would not write."""
 
 
 def most_bytes(kind: FrameKind, result_bytes: int) -> int:
@@ -127,7 +127,7 @@ def read(payload: bytes, decoder: msgspec.msgpack.Decoder[Any]) -> Any:
 
 
 def pack(value: object) -> bytes:
-    """A value as MessagePack; an array, or what else has a buffer, as its bytes.
+    """A value as MessagePack; an array, or another object with a buffer, as its bytes.
 
     Raises:
         TypeError, ValueError: it is no plain value.

@@ -1,18 +1,18 @@
 """A pool of child processes that parse pages and can be killed, driven by a loop of one thread that never blocks.
 
-A page may make its parser raise, crash, loop for ever or eat memory. That costs no other page its result:
+A page may make its parser raise, crash, loop for ever or use up memory. That costs no other page its result:
 
-1. Pages go down a pipe to a child, several ahead, so that a child always has one to begin with; results come up
-   another in the same order. So whatever happens to a child happened to the first page that it has not answered.
+1. Pages go down a pipe to a child, several ahead, so that a child always has one to begin with; results come up another
+   pipe in the same order. So a failure of a child is a failure on the first page that it has not answered.
 2. A child that computes for ``timeout_seconds`` on a page is killed, and so is one that has not answered after several
-   times as long, whether it computes or not. Of that time only what the parent was there to see counts: no page is to
-   blame for a machine that slept.
+   times as long, whether it computes or not. Only the time during which the parent was there to look counts: a machine
+   that slept is no page's fault.
 3. A child that ends before it has answered may have been killed from outside, starved or crowded by the pages before:
-   its first page is tried once more, in a new child that has no other. If that one ends too, the page gets
+   its first page is tried once more, in a new child that has no other page. If that child ends too, the page gets
    ``parser-timeout``, ``parser-crashed`` or ``parser-memory``.
 4. The other pages of a child that ended go back to the front of the line, and a new child takes its place.
-5. A page may also take over its child. The parent believes what a child says only as far as ``worker.pool.frames``
-   tells; a child that says anything else is killed, and has crashed.
+5. A page may also take over its child. The parent trusts a child's output only as far as ``worker.pool.frames`` says; a
+   child that sends anything else is killed, and counts as crashed.
 """
 
 from __future__ import annotations
@@ -38,32 +38,32 @@ K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
 PAGES_AHEAD: Final = 64
-"""Pages that a child is given before it has answered any, as long as they are small. A page of 4 kB takes .2 ms, so the
+"""Pages that a child gets before it has answered any, as long as they are small. A page of 4 kB takes .2 ms, so the
 child stays busy while the parent does other things for 12 ms."""
 
 LARGE_PAGES_AHEAD: Final = 16
-"""As many whatever their size: at 1 ms a page it stays busy for 15 ms. More would only delay the pages behind one that
-hangs."""
+"""The same number for pages of any size: at 1 ms a page it stays busy for 15 ms. More would only delay the pages after
+one that hangs."""
 
 SMALL_BYTES: Final = 256 * 1024
-"""More than ``LARGE_PAGES_AHEAD`` pages are given only while those ahead have so few bytes together."""
+"""More than ``LARGE_PAGES_AHEAD`` pages are given only while those ahead have at most this many bytes together."""
 
 GATHER_SECONDS: Final = 0.002
-"""Whoever waits for results sleeps so long while each child has pages enough: results that come meanwhile are taken in
-together. To be woken for each takes as long as a fifth of the page."""
+"""A caller that waits for results sleeps this long while each child has enough pages: results that come in that time
+are collected together. Waking up for each takes as long as a fifth of the page."""
 
 _ENOUGH_AHEAD: Final = 8
-"""Pages that last a child for longer than that."""
+"""Pages that keep a child busy for longer than that."""
 
 _SENT_TOGETHER: Final = 8
 """Pages that go down a pipe in one write, where the child has others to work on."""
 
 WATCHED_TIMES: Final = 6
-"""A page may take so many times its CPU seconds by the clock. So a process that shares its core with five others can
-come to its end; one that hangs without computing holds up the pages behind it for so long."""
+"""A page may take this many times its CPU seconds by the clock. So a process that shares its core with five others can
+finish; a process that hangs without computing holds up the pages after it for this long."""
 
 LOOK_SECONDS: Final = 1.0
-"""The parent looks at its children at least as often, where it can."""
+"""The parent looks at its children at least this often, where it can."""
 
 _STARTS_IN_A_ROW: Final = 3
 _TRIES: Final = 2
@@ -76,7 +76,7 @@ _SPENT: Final = msgspec.msgpack.Decoder(Spent)
 
 
 class PoolUsage(NamedTuple):
-    """What a pool has to do and has taken so far: the properties of these names at one moment."""
+    """The work that a pool has to do, and its use of time so far: the properties of these names at one moment."""
 
     outstanding: int = 0
     replaced: int = 0
@@ -86,8 +86,8 @@ class PoolUsage(NamedTuple):
 class Watched:
     """Seconds during which the parent was there to look.
 
-    Between two looks no more than ``LOOK_SECONDS`` pass: a parent that was away for longer was paused together with
-    its children, or was busy and has not seen yet what they answered meanwhile.
+    Between two looks no more than ``LOOK_SECONDS`` count: a parent that was away for longer was paused together with
+    its children, or was busy and has not yet seen their answers of that time.
 
     Args:
         clock: seconds, monotonic.
@@ -100,7 +100,7 @@ class Watched:
         """As of the last look."""
 
     def look(self) -> float:
-        """Take the time that has passed since the last look, and return all of it."""
+        """Count the time that has passed since the last look, and return all of it."""
         now = self._clock()
         self.seconds += min(max(0.0, now - self._looked), LOOK_SECONDS)
         self._looked = now
@@ -117,8 +117,8 @@ class ProcessPool(Generic[K, T]):
         result: the type of the task's results, of plain values that ``msgspec`` knows, and arrays of one dimension.
         processes: children, at least one.
         timeout_seconds: CPU time that one page may take; by the clock it may take ``WATCHED_TIMES`` as long.
-        memory_bytes: private memory that one page may take on top of what its child takes when idle.
-        result_bytes: what a result may take as MessagePack.
+        memory_bytes: private memory that one page may take in addition to its child's when idle.
+        result_bytes: the largest size of a result as MessagePack.
         clock: seconds, monotonic.
 
     Raises:
@@ -155,8 +155,9 @@ class ProcessPool(Generic[K, T]):
         self.replaced = 0
         """Children that were replaced so far."""
         self.stage_seconds: defaultdict[str, float] = defaultdict(float)
-        """CPU seconds of the children by stage, as far as they told: each tells ten times a second while pages come.
-        What one had not told when it died is missing: most of all what the page took that it died on."""
+        """CPU seconds of the children by stage, as far as they reported: each reports ten times a second while pages
+        come. The time that a child had not reported when it died is missing: mostly that of the page that it died
+        on."""
         self._children: list[ParserProcess[K]] = []
         self._sending: set[ParserProcess[K]] = set()
         for _ in range(processes):
@@ -181,7 +182,7 @@ class ProcessPool(Generic[K, T]):
         return tuple(child.process.pid for child in self._children)
 
     def submit(self, key: K, body: bytes, meta: PageMeta) -> None:
-        """Hand a page over; ``results`` returns it under ``key``. Never blocks.
+        """Hand a page over; ``results`` returns its result under ``key``. Never blocks.
 
         Raises:
             ValueError: ``capacity`` is 0.
@@ -193,12 +194,12 @@ class ProcessPool(Generic[K, T]):
         self._hand_out()
 
     def results(self, timeout: float = 0.0) -> list[tuple[K, T | PageError]]:
-        """What is done, in any order; waits at most ``timeout`` seconds for the first of it.
+        """The finished results, in any order; waits at most ``timeout`` seconds for the first of them.
 
-        Pages move on, and time is kept, only while this is called.
+        Pages move on, and time is measured, only while this is called.
 
         Raises:
-            Stop: the task cannot be made; its own error where that is a ``Stop``.
+            Stop: the task cannot be made; its own error if that is a ``Stop``.
             Unavailable: children die again and again while they start.
         """
         give_up = self._clock() + timeout
@@ -208,13 +209,13 @@ class ProcessPool(Generic[K, T]):
                 time.sleep(min(GATHER_SECONDS, max(0.0, give_up - self._clock())))
             for ready, events in self._selector.select(self._patience(give_up)):
                 if ready.data not in self._children:
-                    continue  # its other pipe has just told of its end
+                    continue  # its other pipe has just shown that it ended
                 if events & selectors.EVENT_WRITE:
                     self._send(ready.data)
                 else:
                     self._receive(ready.data)
             watched = self._watched.look()
-            for child in self._children:  # what a killed one has answered before comes up its pipe all the same
+            for child in self._children:  # the answers of a killed child still come up its pipe
                 if why := child.overdue(watched, self._limits):
                     child.kill(why)
             self._hand_out()
@@ -225,7 +226,7 @@ class ProcessPool(Generic[K, T]):
                 return done
 
     def each(self, pages: Iterable[tuple[K, bytes, PageMeta]]) -> Iterator[tuple[K, T | PageError]]:
-        """Hand all of these over, as there is room, and yield each with its key when it is done, in any order.
+        """Hand all of these over, as there is room, and yield each result with its key when it is done, in any order.
 
         Raises:
             Stop, Unavailable: as ``results``.
@@ -267,7 +268,7 @@ class ProcessPool(Generic[K, T]):
                 self._send(child)
 
     def _send(self, child: ParserProcess[K]) -> None:
-        """Send what the pipe takes, and have the selector tell when it takes the rest."""
+        """Send as much as fits into the pipe, and let the selector report when the rest fits."""
         if child.send():
             if child not in self._sending:
                 self._selector.register(child.pages, selectors.EVENT_WRITE, child)
@@ -292,7 +293,7 @@ class ProcessPool(Generic[K, T]):
                 self._replace(child, "parser-crashed")
 
     def _take(self, child: ParserProcess[K], outcome: Frame) -> None:
-        """Act on one frame. No page has had a hand in what a child says before it is ready."""
+        """Act on one frame. No page can have influenced a child's output before it is ready."""
         if outcome.kind is FrameKind.READY and not child.ready:
             child.ready = True
             self._failed_starts = 0
@@ -354,13 +355,13 @@ class ProcessPool(Generic[K, T]):
         return child.bury()
 
     def _patience(self, give_up: float) -> float:
-        """How long to wait for news: for no longer than no child can exceed its limits."""
+        """How long to wait for news: no longer than until some child can exceed its limits."""
         left = min(child.patience(self._watched.seconds, self._limits) for child in self._children)
         return max(0.0, min(give_up - self._clock(), LOOK_SECONDS, max(left, _SHORTEST_WAIT)))
 
 
 def _has_room(child: ParserProcess[Any]) -> bool:
-    """Whether a child is given another page."""
+    """Whether a child gets another page."""
     count = len(child.ahead)
     if child.alone or count >= PAGES_AHEAD:
         return False

@@ -8,21 +8,21 @@ from collections.abc import Callable
 from typing import Final
 
 START: Final = "start"
-"""From the birth of the process to its task being made: interpreter, imports, dictionary."""
+"""From the start of the process until its task is made: interpreter, imports, dictionary."""
 PIPES: Final = "pipes"
 """Reading pages from the parent and writing results to it; all work of a task that names no stages is here, too."""
 
 WATCHED: Final = 4
-"""One of so many pages is measured: to read the CPU time is a system call, which takes most of a microsecond."""
+"""One page in this many is measured: reading the CPU time is a system call, which takes most of a microsecond."""
 REPORT_SECONDS: Final = 0.1
-"""The least time between two reports. What a process had not reported when it died is lost; reports cost time."""
+"""The least time between two reports. Time that a process had not reported when it died is lost; reports cost time."""
 
 
 class Stopwatch:
-    """Shares out the CPU time of this process among the stages that it says it is in, one at a time.
+    """Divides the CPU time of this process among the stages that it names, one at a time.
 
-    All CPU time is reported; how it divides among the stages is measured on one page of ``WATCHED``. (The time of day
-    is cheaper to read, but misleads: a busy machine takes the core from a process mostly when that reads or writes.)
+    All CPU time is reported; its division among the stages is measured on one page of ``WATCHED``. (Elapsed time is
+    cheaper to read, but misleads: a busy machine takes the core from a process mostly when that reads or writes.)
 
     Args:
         cpu: CPU seconds of this process since its birth.
@@ -43,14 +43,14 @@ class Stopwatch:
         self._due = clock()
 
     def begin(self, stage: str) -> None:
-        """End the stage until now, and begin this one."""
+        """End the current stage, and begin this one."""
         if self._watching:
             now = self._cpu()
             self._took[self._stage] += now - self._since
             self._stage, self._since = stage, now
 
     def end_page(self) -> None:
-        """End the page's last stage; what comes until the first stage of the next page counts as pipes."""
+        """End the page's last stage; the time until the first stage of the next page counts as pipes."""
         self.begin(PIPES)
         self._pages += 1
         watched, self._watching = self._watching, self._pages % WATCHED == 0

@@ -1,4 +1,4 @@
-"""Rows of verdicts as JSON lines, CSV or Parquet; of the first two each is there as soon as it comes."""
+"""Rows of verdicts as JSON lines, CSV or Parquet; in the first two each row is there as soon as it comes."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ CSV: Final = "csv"
 PARQUET: Final = "parquet"
 FORMATS: Final = (JSONL, CSV, PARQUET)
 _OF_FORMULAS: Final = tuple("=+-@\t\r\n'＝＋－＠")
-"""Signs with which a text begins that a spreadsheet runs, the wide ones included, and the one that keeps it."""
+"""First signs of texts that a spreadsheet runs, the wide ones included, and the sign that prevents it."""
 _GROUP_ROWS: Final = 50_000
 
 Row = dict[str, Any]
 
 
 def write_jsonl(rows: Iterable[Row], out: BinaryIO) -> None:
-    """A line of JSON a row."""
+    """A line of JSON for each row."""
     for row in rows:
         out.write(line_of(row))
         out.flush()
 
 
 def write_csv(rows: Iterable[Row], names: Sequence[str], out: BinaryIO) -> None:
-    """A line with the names, then one a row; what is not known is empty.
+    """A line with the names, then one for each row; unknown values are empty.
 
-    A text that a spreadsheet would take for a formula (OWASP, "CSV Injection") has ``'`` before it, and so has one that
-    begins with ``'``: who takes one away from each text that begins with it has what was there. Texts are in quotes, so
-    that no ``;`` in them begins a cell either.
+    A text that a spreadsheet would run as a formula (OWASP, "CSV Injection") has ``'`` before it, and so has a text
+    that begins with ``'``: removing one from each text that begins with it restores the original. Texts are in quotes,
+    so that no ``;`` in them begins a cell either.
     """
     text = io.TextIOWrapper(out, encoding="utf-8", newline="", write_through=True)
     lines = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC)

@@ -15,15 +15,15 @@ from worker.terminal import aligned
 
 _TOLD: Final = ("verdict", "duplicate_of", "distance", "similarity", "reason", "detail")
 _MOST_NAMES: Final = 50_000
-"""Hosts, and URL templates, that are counted by themselves: those that came first."""
+"""Hosts, and URL templates, that are counted separately: those that came first."""
 _SHOWN: Final = 10
 _EXAMPLES: Final = 3
-"""Of each kind of change, chosen evenly."""
+"""Examples of each kind of change, chosen evenly."""
 _OTHER_PAGE: Final = "duplicate of another page"
 
 
 class Changed(NamedTuple):
-    """A page that the two judge otherwise."""
+    """A page that the two generations judge differently."""
 
     was: Verdict
     now: Verdict
@@ -34,7 +34,7 @@ class Changed(NamedTuple):
         return self.was.verdict, _OTHER_PAGE if self.was.verdict == self.now.verdict else self.now.verdict
 
     def row(self) -> dict[str, Any]:
-        """URL and place of the page, and what both say of it."""
+        """URL and place of the page, and both verdicts."""
         return {
             "url": self.now.url,
             "source": self.now.source,
@@ -59,11 +59,11 @@ class _Examples:
 
 
 class GenerationsCompared:
-    """Takes verdicts in any order; keeps those that only one of the two has told so far. ``seed`` chooses examples."""
+    """Takes verdicts in any order; keeps those that only one of the two has given so far. ``seed`` chooses examples."""
 
     def __init__(self, seed: int = 0) -> None:
         self.same = 0
-        """Pages of which both say the same."""
+        """Pages with the same verdict in both."""
         self._waiting: Final[tuple[dict[tuple[int, int], Verdict], ...]] = ({}, {})
         self._kinds: Final[dict[tuple[str, str], _Examples]] = {}
         self._hosts: Final[Counter[str]] = Counter()
@@ -71,7 +71,7 @@ class GenerationsCompared:
         self._chance: Final = random.Random(seed)
 
     def changes(self, before: Iterable[Verdict], after: Iterable[Verdict]) -> Iterator[Changed]:
-        """The pages that both judge and judge otherwise, in the order in which that is found out."""
+        """The pages that both judge, with different verdicts, in the order in which the difference shows."""
         for pair in zip_longest(before, after):
             for side, verdict in enumerate(pair):
                 changed = None if verdict is None else self._take(side, verdict)
@@ -81,7 +81,7 @@ class GenerationsCompared:
 
     @property
     def changed(self) -> int:
-        """Pages that they judge otherwise."""
+        """Pages that they judge differently."""
         return sum(kind.count for kind in self._kinds.values())
 
     def lines(self, names: Sequence[str]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from worker.verdict.decide import DEAD, DUPLICATE, REFETCH, UNIQUE
 
 VERDICTS: Final = "verdicts.jsonl"
 DEAD_LETTERS: Final = "dead-letters.jsonl"
-"""What the files are called in the folder that a scan writes to."""
+"""The names of the files in the folder that a scan writes to."""
 
 OUTCOMES: Final = (UNIQUE, DUPLICATE, REFETCH, DEAD)
 _FATE: Final = ("url", "verdict", "duplicate_of", "distance", "similarity", "reason", "detail", "language", "tokens")
@@ -36,7 +36,7 @@ OF_SCAN: Final = (
     "suspect",
     "title_hash",
 )
-"""Of a line of ``verdicts.jsonl``, and the columns of ``verdicts.parquet``."""
+"""The fields of a line of ``verdicts.jsonl``, and the columns of ``verdicts.parquet``."""
 OF_JOB: Final = (
     *_FATE,
     "previous",
@@ -51,7 +51,8 @@ OF_JOB: Final = (
     "partition",
     "offset",
 )
-"""Of a row of a crawl: a verdict without what only workers need, and the page's place in ``pages``."""
+"""The fields of a row of a crawl: a verdict without the fields that only workers need, and the page's place in
+``pages``."""
 OF_SERVED: Final = (
     "id",
     *_FATE[:3],
@@ -66,23 +67,23 @@ OF_SERVED: Final = (
 )
 COUNTS: Final = ("published", *OUTCOMES, "bytes", "duplicate_bytes")
 OF_JOBS: Final = ("job", "spider", *COUNTS, "reasons")
-"""Of a row of all crawls: pages that were published, and by what became of them; sizes of bodies as they came; and
+"""The fields of a row of all crawls: pages that were published, and by their outcome; sizes of bodies as they came; and
 pages by ``verdict: reason``."""
 _OF_DEAD_LETTER: Final = ("file", "offset", "id", "url", "reason", "detail")
 
 
 def scan_row(verdict: Verdict) -> dict[str, Any]:
-    """That of a page of a scan."""
+    """The row of a page of a scan."""
     return verdict.row(OF_SCAN)
 
 
 def served_row(verdict: Verdict) -> dict[str, Any]:
-    """That of a page that was asked for over HTTP."""
+    """The row of a page that was asked for over HTTP."""
     return verdict.row(OF_SERVED)
 
 
 def job_row(verdict: Verdict) -> dict[str, Any]:
-    """That of a page of a crawl."""
+    """The row of a page of a crawl."""
     return verdict.row(OF_JOB[:-2]) | dict(zip(OF_JOB[-2:], verdict.source, strict=True))
 
 
@@ -97,16 +98,16 @@ def scan_line(verdict: Verdict) -> bytes:
 
 
 def dead_letter_line(verdict: Verdict, *, pageless: bool = False) -> bytes:
-    """The line of ``dead-letters.jsonl`` of a dead page, or of a record that no page could be read from: the URL of
-    such a one is null."""
+    """The line of ``dead-letters.jsonl`` of a dead page, or of a record that no page could be read from: such a
+    record's URL is null."""
     return line_of(verdict.row(_OF_DEAD_LETTER) | ({"url": None} if pageless else {}))
 
 
 def read_line(line: bytes) -> Verdict:
-    """The verdict of a line of ``verdicts.jsonl``.
+    """The verdict in a line of ``verdicts.jsonl``.
 
     Raises:
-        UnreadableRecord: the line is none.
+        UnreadableRecord: the line is no verdict.
     """
     try:
         verdict = msgspec.json.decode(line, type=Verdict)
@@ -118,8 +119,8 @@ def read_line(line: bytes) -> Verdict:
 
 
 def pageless_records(lines: Iterable[bytes]) -> Iterator[Verdict]:
-    """Of the lines of ``dead-letters.jsonl`` those of records that no page could be read from; the others are pages,
-    which have their verdicts. The URL of these is empty.
+    """From the lines of ``dead-letters.jsonl`` those of records that no page could be read from; the other lines are
+    pages, which have their verdicts. The URL of these records is empty.
 
     Raises:
         UnreadableRecord: a line is no dead letter.

@@ -1,6 +1,6 @@
-"""Which pages take a whole template of their site, though its titles all differ: of all rows of a scan, at any size.
+"""Which pages swallow a whole template of their site, though its titles all differ: from all rows of any scan.
 
-While pages are judged, ``worker.verdict.suspects`` tells as much of those that came by then.
+While pages are judged, ``worker.verdict.suspects`` finds the same for the pages that have come by then.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from crawler_plugin.wire.url_templates import Address, address_of
 from worker.verdict.decide import DUPLICATE, UNIQUE
 
 MANY: Final = 20
-"""Copies from which on pages are kept that may be different ones."""
+"""With this many copies or more, pages are kept that may be different ones."""
 _TENTHS: Final = 9
-"""Of a template's pages, and of its titles, as ``worker.verdict.suspects`` has it."""
+"""Share of a template's pages, and of its titles, as in ``worker.verdict.suspects``."""
 _EXAMINED: Final = 64
-"""Titles that are looked at of a group."""
+"""Titles of a group that are looked at."""
 _MOST: Final = 50_000
 
 
@@ -46,8 +46,8 @@ class _Taken:
 
 
 class Takers:
-    """Copies by their survivor and template. Of more than ``most`` the smaller half is forgotten, whenever there are as
-    many, and so is that of templates."""
+    """Copies by their survivor and template. Whenever there are more than ``most``, the smaller half is forgotten, and
+    so is the smaller half of the templates."""
 
     def __init__(self, most: int = _MOST) -> None:
         self._most: Final = most
@@ -55,7 +55,7 @@ class Takers:
         self._taken: dict[tuple[str, str], _Taken] = {}
 
     def add(self, row: Verdict, address: Address | None = None) -> None:
-        """Count a page, whose address may be given; a refetch is none."""
+        """Count a page, whose address may be given; a refetch does not count."""
         if row.verdict not in (UNIQUE, DUPLICATE):
             return
         address = address or address_of(row.url)
@@ -78,7 +78,7 @@ class Takers:
             self._taken = dict(largest[: self._most // 2])
 
     def suspects(self, least: int) -> list[Suspect]:
-        """Those that take so many copies or more, and those that are known to, the largest first."""
+        """Pages that swallow this many copies or more, and those known to be suspect, the largest first."""
         found = []
         for (url, template), taken in self._taken.items():
             others = self._pages[template] - (address_of(url).shelf == template)

@@ -1,1 +1,1 @@
-"""How large: measures this program where it stands, and reckons what a crawl needs."""
+"""Sizes: measures this program on this machine, and computes the needs of a crawl."""

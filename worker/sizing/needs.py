@@ -1,6 +1,6 @@
-"""What a crawl or an archive of a given size needs: cores, partitions, shards, memory, disk.
+"""The needs of a crawl or an archive of a given size: cores, partitions, shards, memory, disk.
 
-All that is reckoned with was measured, and stands here once, with the page that says how.
+All figures for this were measured, and stand here once, with the page that describes the measurement.
 """
 
 from __future__ import annotations
@@ -19,24 +19,25 @@ from worker.index.kernels.plan import EXPIRED_FROM
 DAY_SECONDS: Final = 86_400
 HOUR_SECONDS: Final = 3600
 PEAK: Final = 3.0
-"""A crawl's busiest hour beside its mean. Below it, pages wait longer at these hours, and nothing else happens."""
+"""A crawl's busiest hour compared with its mean. With a lower figure, pages wait longer at these hours, and nothing
+else happens."""
 LOAD: Final = 0.7
-"""Share of a core that is planned for; the rest of it is for catching up after a restart."""
+"""Share of a core that is planned for; the rest is for catching up after a restart."""
 FEWEST: Final = 8
-"""Partitions and shards, the settings' defaults: to change them takes some steps, to have them next to nothing."""
+"""Partitions and shards, the settings' defaults: changing them takes some steps, having them costs next to nothing."""
 WORKERS_TO_COME: Final = 4.0
-"""Times as many partitions and shards as workers are planned, so that the crawl can grow."""
+"""How many times as many partitions and shards as workers are planned, so that the crawl can grow."""
 
 # Microseconds of a core, of the slowest of three runs (docs/benchmarks/pipeline.md).
 PARSER_US: Final = 1119
 """A page in its parser. `scan` takes as much for it (docs/benchmarks/scan.md: 871 pages a second and core)."""
 PARSED_BYTES: Final = 43_000
-"""Of these pages, in the mean. Half of what a parser does grows with the markup, the other half with the text
+"""Bytes of these pages, in the mean. Half of a parser's work grows with the markup, the other half with the text
 (docs/benchmarks/index.md, step by step)."""
 WORKER_US: Final = 581
-"""A page in the worker that owns it, what all workers do for each claim not counted."""
+"""A page in the worker that owns it, without the work of all workers for each claim."""
 WITHOUT_COPIES_US: Final = 365
-"""The same where no page is copied (``output.mode=verdicts``)."""
+"""The same if no page is copied (``output.mode=verdicts``)."""
 JUDGE_US: Final = 13.0
 """A record in `judge`, reading and writing included: of a million seeded ones, a fifth of them copies, 12.4 each
 (`python -m benchmarks seeded-records`), Intel Xeon, 26 November 2026."""
@@ -50,45 +51,45 @@ ASK_US: Final = 1.5
 ANSWER_US: Final = 0.0039
 """To read the answer of one shard."""
 MOST_WORKERS: Final = 400
-"""For more of them nothing was measured."""
+"""Nothing was measured for more workers."""
 LOOK_UPS: Final = {1_000_000: 2.30, 10_000_000: 0.75, 50_000_000: 0.35}
 """Millions of look-ups a second and core by entries (docs/benchmarks/index.md): a larger shard is slower to ask."""
 
 RESTORE_US: Final = 0.86
-"""A survivor's, of the core that restores its shard from the topic, at most: fifty million took 42.9 s
+"""Microseconds for a survivor, of the core that restores its shard from the topic, at most: fifty million took 42.9 s
 (docs/benchmarks/restore.md)."""
 ENTRIES_A_SHARD: Final = 33_000_000
 """A larger shard takes more than half a minute to restore, and while one restores no page gets a verdict. Smaller ones
-restore no sooner where a worker has several of them, and each costs it a look-up a claim."""
+restore no sooner if a worker has several of them, and each costs it a look-up for each claim."""
 
 # Bytes on the broker, measured with 1,400 pages, half of them copies, under URLs of 67 characters, 8 partitions and 8
-# shards, without sketches, before compression; the body's own bytes are in pages and deduplicated besides. Batches were
-# small: in full ones a claim takes 37 bytes.
+# shards, without sketches, before compression; the body's own bytes are in pages and deduplicated in addition. Batches
+# were small: in full ones a claim takes 37 bytes.
 PAGES_BYTES: Final = 241
 DEDUPLICATED_BYTES: Final = 367
-VERDICT_BYTES: Final = 633 + 90  # the second part, spider and job in the record and as headers, reckoned
-CLAIM_BYTES: Final = 69 + 17  # the second part: site, title, its words and doubt, reckoned
+VERDICT_BYTES: Final = 633 + 90  # the second part, spider and job in the record and as headers, computed
+CLAIM_BYTES: Final = 69 + 17  # the second part: site, title, its words and doubt, computed
 ANSWER_BYTES: Final = 73
-ENTRY_BYTES: Final = 68 + 17  # 600 pages, none of them copies, measured; site, title, its words and doubt: reckoned
+ENTRY_BYTES: Final = 68 + 17  # 600 pages, none of them copies, measured; site, title, its words and doubt: computed
 SKETCHED_BYTES: Final = 2 * SKETCH_BYTES
 """A sketch and its bands, in each claim and each entry on the broker, where the predicate is accurate."""
 
 PAGES_LEFT: Final = 0.173
-"""Share of the bytes of `pages` that zstd leaves, as spiders send them by default (DEDUP_COMPRESSION): of 2,211 pages
+"""Share of the bytes of `pages` that zstd leaves, as spiders send them by default (DEDUP_COMPRESSION): for 2,211 pages
 of documentation and news (docs/benchmarks/compression.md)."""
 OUTPUTS_LEFT: Final = 0.189
-"""The same of the outputs (`topics.compression`), with `output.mode=tag`."""
+"""The same for the outputs (`topics.compression`), with `output.mode=tag`."""
 
 URL_BYTES: Final = 30
-"""Of memory, an entry: compressed URLs, at most."""
+"""Bytes of memory for an entry: compressed URLs, at most."""
 WORKER_BYTES: Final = 450 * 1024**2
-"""Resident memory of a worker's own process besides its index, under load. Two runs of half an hour took 325 and 430
-MiB (docs/benchmarks/memory.md), and a size that is told must suffice. A hundred MiB of it are programs that several
-workers on a machine share."""
+"""Resident memory of a worker's own process without its index, under load. Two runs of half an hour took 325 and 430
+MiB (docs/benchmarks/memory.md), and a size that is recommended must suffice. A hundred MiB of it are programs that
+several workers on a machine share."""
 
 
 RECORD_BYTES: Final = 135
-"""On disk, of a record of `fingerprint` whose page is like no other. Those of 3,430 real pages, some of them copies,
+"""On disk, for a record of `fingerprint` whose page is like no other. Records of 3,430 real pages, some of them copies,
 took 89, those of 2,755 with more copies 47."""
 MOST_IN_AN_INDEX: Final = EXPIRED_FROM
 """Survivors, by the numbers that the tables have for them."""
@@ -96,30 +97,30 @@ MOST_IN_AN_INDEX: Final = EXPIRED_FROM
 
 @dataclass(frozen=True)
 class Growth:
-    """How a shard's memory grows, URLs not counted: bytes before its first entry, and bytes an entry."""
+    """How a shard's memory grows, URLs not counted: bytes before its first entry, and bytes for each entry."""
 
     empty: float
     entry: float
 
     def of(self, entries: int, shards: int) -> int:
-        """Bytes of so many entries in so many shards."""
+        """Bytes of this many entries in this many shards."""
         return math.ceil(shards * self.empty + entries * self.entry)
 
 
 def parser_us(page_bytes: int) -> float:
-    """Microseconds of a core that a page of so many bytes takes in its parser."""
+    """Microseconds of a core that a page of this size takes in its parser."""
     return PARSER_US * (1 + page_bytes / PARSED_BYTES) / 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class Crawl:
-    """What is known before: pages a day, different pages the index holds at last, bytes of a page's body.
+    """The known data: pages a day, different pages that the index holds at the end, bytes of a page's body.
 
     ``growth`` is that of the index's memory, and ``sketched`` says whether entries have sketches; ``copies`` whether
     pages go out with their verdicts, and ``packed`` whether outputs are compressed; ``retention_days`` and ``replicas``
     are the topics'; ``holders`` are the workers that hold each shard; ``speed`` is in pages a second and core, of these
-    very pages, where that was measured; ``page_memory`` is what a page may take in its parser, in bytes. The busiest
-    hour has ``peak`` times the mean, and there may come ``to_come`` times as many workers.
+    very pages, if that was measured; ``page_memory`` is the memory that a page may take in its parser, in bytes. The
+    busiest hour has ``peak`` times the mean, and there may later be ``to_come`` times as many workers.
     """
 
     pages_a_day: int
@@ -156,17 +157,18 @@ class Crawl:
 
     @cached_property
     def workers(self) -> int:
-        """The fewest that order all pages of the busiest hour with a core each; or the most that were measured."""
+        """The fewest workers that order all pages of the busiest hour with a core each; or the most that were
+        measured."""
         enough = (count for count in range(1, MOST_WORKERS) if self.rate <= LOAD * self.ordered(count))
         return next(enough, MOST_WORKERS)
 
     @property
     def is_past_the_ceiling(self) -> bool:
-        """Whether no number of workers that was measured orders so many pages."""
+        """Whether no measured number of workers orders this many pages."""
         return self.rate > LOAD * self.ordered(self.workers)
 
     def ordered(self, workers: int) -> float:
-        """Pages a second where one core of each of so many workers is full, its parsers not counted."""
+        """Pages a second with this many workers, one full core each, their parsers not counted."""
         return 1e6 / (self.page_us[0] / workers + self._claim_us(workers))
 
     @property
@@ -181,42 +183,44 @@ class Crawl:
 
     @property
     def partitions(self) -> int:
-        """Of ``pages``: the largest number of workers that share them, and more to come; a multiple of eight."""
+        """Partitions of ``pages``: for the largest number of workers that share them, and later ones; a multiple of
+        eight."""
         return self._room(self.workers)
 
     @property
     def shards(self) -> int:
-        """Of the index: none too large to be restored quickly, and one for each worker that may come."""
+        """Shards of the index: none too large to be restored quickly, and one for each worker that may come."""
         return self._shards(self.workers)
 
     @property
     def restore_seconds(self) -> float:
-        """Until a worker has restored its shards from the topic, one after the other, at most."""
+        """Seconds until a worker has restored its shards from the topic, one after the other, at most."""
         return self._shards_each(self.workers) * self.distinct / self.shards * RESTORE_US / 1e6
 
     @property
     def index_bytes(self) -> int:
-        """Memory of the index in all workers together, in both roles where shards have two holders."""
+        """Memory of the index in all workers together, in both roles if shards have two holders."""
         return self.holders * (self.growth.of(self.distinct, self.shards) + self.distinct * URL_BYTES)
 
     @property
     def parser_bytes(self) -> int:
-        """Memory of all parsing processes together at most, one a core: each with the largest page."""
+        """Memory of all parsing processes together at most, one for each core: each with the largest page."""
         return self.parser_cores * (PARSER_BYTES + self.page_memory)
 
     @property
     def in_bytes(self) -> int:
-        """What the brokers take in a second at the busiest hour, copies among themselves not counted."""
+        """Bytes that the brokers receive in a second at the busiest hour, without copies among themselves."""
         return math.ceil(self.rate * self._page_bytes)
 
     @property
     def order_bytes(self) -> int:
-        """What all workers together read in a second at the busiest hour of the logs of claims and answers, at most."""
+        """Bytes that all workers together read in a second at the busiest hour from the logs of claims and answers, at
+        most."""
         return math.ceil(self.workers * self.rate * (self._claim_bytes + ANSWER_BYTES))
 
     @property
     def log_bytes(self) -> int:
-        """On the brokers, all copies: what is kept for ``retention_days``."""
+        """On the brokers, all copies: the data that is kept for ``retention_days``."""
         return math.ceil(self.pages_a_day * self.retention_days * self._page_bytes * self.replicas)
 
     @property
@@ -238,7 +242,7 @@ class Crawl:
         return max(1, math.ceil(self.rate * microseconds / 1e6 / LOAD))
 
     def _room(self, workers: int) -> int:
-        """For workers to come, but not for more than can order pages together."""
+        """For later workers, but not for more than can order pages together."""
         return _eights(max(workers, min(self.to_come * workers, MOST_WORKERS)))
 
     def _shards(self, workers: int) -> int:
@@ -256,7 +260,7 @@ class Crawl:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordsOfPages:
-    """An archive of so many pages, read with `fingerprint` and judged with `judge`; ``distinct`` of them survive.
+    """An archive of this many pages, read with `fingerprint` and judged with `judge`; ``distinct`` of them survive.
 
     ``growth`` is that of the index's memory, ``page_bytes`` a page's body.
     """
@@ -268,22 +272,22 @@ class RecordsOfPages:
 
     @property
     def reading_hours(self) -> float:
-        """Of one core."""
+        """Hours of one core."""
         return self.pages * parser_us(self.page_bytes) / 1e6 / HOUR_SECONDS
 
     @property
     def judging_hours(self) -> float:
-        """Of one core."""
+        """Hours of one core."""
         return self.pages * JUDGE_US / 1e6 / HOUR_SECONDS
 
     @property
     def disk_bytes(self) -> int:
-        """Of all records."""
+        """Bytes of all records."""
         return self.pages * RECORD_BYTES
 
     @property
     def index_bytes(self) -> int:
-        """Memory of the index that judges, which is one; what pages are called is on disk."""
+        """Memory of the index that judges, of which there is one; the names of pages are on disk."""
         return self.growth.of(self.distinct, 1)
 
     @property
@@ -298,7 +302,8 @@ class RecordsOfPages:
 
 
 def _times_as_slow(entries: float) -> float:
-    """A look-up among so many entries, beside one among a million: between what was measured, a line of logarithms."""
+    """How much slower a look-up among this many entries is than among a million: a line of logarithms between
+    measurements."""
     sizes, speeds = np.log(list(LOOK_UPS)), np.log(list(LOOK_UPS.values()))
     return float(np.exp(speeds[0] - np.interp(math.log(max(1.0, entries)), sizes, speeds)))
 

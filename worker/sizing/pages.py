@@ -1,4 +1,4 @@
-"""The pages that are measured with: those of a folder of documents, as often as wanted."""
+"""The pages for measurements: those of a folder of documents, as often as wanted."""
 
 from __future__ import annotations
 

@@ -40,9 +40,9 @@ from worker.verdict.decide import Decision
 
 @dataclass
 class PipelineRun:
-    """What one run took. Times are CPU seconds: ``own`` by step of the worker's thread, ``process`` all its threads,
-    ``parsers`` the child processes, ``parsing`` by stage what they told of it; ``wall`` is from the first page consumed
-    to the last one committed."""
+    """The measurements of one run. Times are CPU seconds: ``own`` by step of the worker's thread, ``process`` all its
+    threads, ``parsers`` the child processes, ``parsing`` by stage as they reported it; ``wall`` is from the first page
+    consumed to the last one committed."""
 
     pages: int
     megabytes: float
@@ -54,7 +54,7 @@ class PipelineRun:
 
     @property
     def pages_a_second_and_core(self) -> float:
-        """Pages by all CPU time that the worker and its children took."""
+        """Pages divided by all CPU time of the worker and its children."""
         return self.pages / (self.process + self.parsers)
 
     def shares(self) -> dict[str, float]:

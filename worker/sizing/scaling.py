@@ -1,7 +1,7 @@
-"""What one more worker brings.
+"""The gain from one more worker.
 
 Real workers as processes, each bound to a core and with one parsing process, so that a worker is about a core. The
-broker must do with the same cores: else one worker would have two of them, its own and one for the broker.
+broker has to share these cores: otherwise one worker would have two of them, its own and one for the broker.
 
 1. a fresh broker and its topics; the workers share out shards and partitions;
 2. some pages go through all of it: tables are loaded and compilers have run;
@@ -42,17 +42,17 @@ STALL_SECONDS: Final = 180.0
 _STAGES: Final = "dedup_stage_seconds_total"
 _LOOK_SECONDS: Final = 0.1
 _PROTOCOL: Final = ("read", "wait", "take_up", "answer", "decide", "flush")
-"""Steps of the loop that would not be there without index and logs: reading both, answering, deciding, storing."""
+"""Steps of the loop that would not exist without index and logs: reading both, answering, deciding, storing."""
 _LOOP: Final = (*_PROTOCOL, "poll", "claim", "commit")
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """What one run with so many workers took. Times are in seconds; of CPU, except ``wall``.
+    """The measurements of one run with this many workers. Times are in seconds; of CPU, except ``wall``.
 
-    ``steps`` are those of the workers' loops. ``busy`` is the share of the wall clock, 0 to 1, for which the parsing
-    processes had something to do, whether they got a core for it or waited for one; for the rest of it they waited
-    for pages.
+    ``steps`` are those of the workers' loops. ``busy`` is the share of elapsed time, 0 to 1, for which the parsing
+    processes had something to do, whether they got a core for it or waited for one; for the rest of it they waited for
+    pages.
     """
 
     workers: int
@@ -66,12 +66,12 @@ class Scaling:
 
     @property
     def pages_a_second(self) -> float:
-        """By the clock on the wall."""
+        """By elapsed time."""
         return self.pages / self.wall
 
     @property
     def pages_a_cpu_second(self) -> float:
-        """By all CPU time, the broker's, too; what other programs do hardly matters here."""
+        """By all CPU time, including the broker's; other programs hardly change this number."""
         return self.pages / (self.loops + self.parsers + self.broker)
 
     @property
@@ -87,7 +87,7 @@ class Scaling:
 
 @dataclass(frozen=True)
 class Spent:
-    """CPU seconds since processes began, and those for which the parsers ran or waited for a core."""
+    """CPU seconds since processes began, and seconds for which the parsers ran or waited for a core."""
 
     loops: float
     parsers: float
@@ -97,7 +97,7 @@ class Spent:
 
 
 def measure_workers(settings: Settings, pages: Sequence[Page], count: int) -> Scaling:
-    """One run with so many workers.
+    """One run with this many workers.
 
     Raises:
         Unavailable: a worker ended, or nothing was committed for three minutes.
@@ -147,7 +147,7 @@ def at_broker(settings: Settings, broker: LocalBroker) -> Settings:
 
 
 def scaling_lines(runs: Sequence[Scaling]) -> Iterator[str]:
-    """For people: a line a number of workers, of its runs the one in the middle by pages a second."""
+    """For people: a line for each number of workers, from the run in the middle by pages a second."""
     counts = sorted({run.workers for run in runs})
     middle = {count: _middle([run for run in runs if run.workers == count]) for count in counts}
     first = middle[counts[0]]
@@ -184,7 +184,7 @@ def _worker(number: int, folder: Path) -> ModuleProcess:
 
 
 def bind(pid: int, cores: Sequence[int]) -> None:
-    """Bind a process to these cores, with all its threads; later ones, and children, are bound like who makes them."""
+    """Bind a process to these cores, with all its threads; later threads, and children, are bound like their maker."""
     for thread in Path(f"/proc/{pid}/task").iterdir():
         with suppress(ProcessLookupError):
             os.sched_setaffinity(int(thread.name), cores)

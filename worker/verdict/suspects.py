@@ -29,7 +29,7 @@ from worker.verdict.decide import Decisions
 from worker.verdict.findings import host_of
 
 _TENTHS: Final = 9
-"""Share of a template's pages from which on a survivor swallows the template."""
+"""Tenths of a template's pages from which on a survivor swallows the template."""
 _MOST: Final = 1 << 17
 """URLs and titles that are remembered in all, a template counted as five: some 10 MB. The templates that got a page
 last stay."""

@@ -1,1 +1,1 @@
-"""Labelled pairs of pages: the values, and where they come from."""
+"""Labelled pairs of pages: the values, and their sources."""

@@ -1,8 +1,8 @@
-"""Labels that pages give away themselves: those that name one canonical URL are copies of one page, by their own word.
+"""Labels from the pages themselves: pages that name one canonical URL are copies of one page, by their own word.
 
 Each page is paired with the first that names the same URL (label 1). Pages of one host that name different URLs, one
 after the other in the file, are pairs of different pages (label 0): as far as the site is right about itself. A page
-that names none is in no pair.
+that names no URL is in no pair.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def read_canonical(path: Path, compared: Field) -> Labelled:
     """Documents with ``id``, ``url``, ``html`` and the field that is compared, and the pairs that their links make.
 
     Raises:
-        UsageError: the file cannot be read, or no two pages say anything of each other.
+        UsageError: the file cannot be read, or no two pages say anything about each other.
     """
     documents: dict[str, Document] = {}
     first_of: dict[str, Document] = {}

@@ -30,10 +30,10 @@ META: Final[Mapping[Field, PageMeta]] = {
     "text": PageMeta(url="", form="text"),
     "html": PageMeta(url="", content_type="text/html; charset=utf-8"),
 }
-"""How a document of each field is told to the parts that read pages."""
+"""How each field's documents are passed to the parts that read pages."""
 
 FACETS: Final = ("band", "class", "relation", "kind")
-"""Names of a pair that results are told by."""
+"""Names of a pair by which results are grouped."""
 
 IDENTICAL_TEXT: Final = "identical_text"
 """The band of pairs whose texts are equal token by token."""
@@ -56,8 +56,8 @@ class Document:
 class Pair:
     """Two documents and what is known of them.
 
-    ``tokens`` is the length of the longer side as it was listed, None where it was not. ``facets`` are further names to
-    tell results by: band, class, relation, kind. A relation that only repeats the class is none.
+    ``tokens`` is the listed length of the longer side, None if it was not listed. ``facets`` are further names by which
+    results are grouped: band, class, relation, kind. A relation that only repeats the class does not count.
     """
 
     a: Id
@@ -75,7 +75,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Labelled:
-    """Documents by id, the pairs of them, and how many more pairs were listed that have a side without the field."""
+    """Documents by id, the pairs of them, and how many more listed pairs have a side without the field."""
 
     field: Field
     documents: Mapping[str, Document]
@@ -87,7 +87,7 @@ def read_labelled(documents: Path, pairs: Path, compared: Field) -> Labelled:
     """Both files. Each may be a folder that holds ``docs.jsonl`` or ``pairs.jsonl``, compressed or not.
 
     Raises:
-        UsageError: a file that cannot be read, or all that is wrong in it, with its lines.
+        UsageError: a file that cannot be read, or everything that is wrong in it, with its lines.
     """
     known, without = _documents(_file(documents, "docs.jsonl"), compared)
     listed = _pairs(_file(pairs, "pairs.jsonl"), known, without)
@@ -113,7 +113,7 @@ def read_objects(path: Path) -> Iterator[dict[str, Any]]:
     """Each line of the documents as an object.
 
     Raises:
-        UsageError: the file cannot be read; what is wrong in it is said at its end.
+        UsageError: the file cannot be read; errors in it are reported at its end.
     """
     file = _file(path, "docs.jsonl")
     problems = Problems(file)
@@ -132,7 +132,7 @@ def _file(path: Path, name: str) -> Path:
 
 
 def _documents(path: Path, compared: Field) -> tuple[dict[str, Document], frozenset[str]]:
-    """Documents that have the field, and the ids of those that have not."""
+    """Documents that have the field, and the ids of those that do not."""
     problems = Problems(path)
     first_seen: dict[str, int] = {}
     known: dict[str, Document] = {}
@@ -157,7 +157,7 @@ def _documents(path: Path, compared: Field) -> tuple[dict[str, Document], frozen
 
 
 def url_of(row: Mapping[str, Any]) -> str:
-    """Canonical, as a worker takes it; empty where there is none."""
+    """The canonical URL, as a worker computes it; empty if there is none."""
     try:
         return canonical_url(str(row.get("url") or ""))
     except ValueError:
@@ -220,7 +220,7 @@ def _pair(row: Mapping[str, Any], known: Mapping[str, Document]) -> Pair:
 
 
 def _rows(path: Path, problems: Problems, ids: Set[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Number of the line and the pair, from JSON lines or, where the first line is no JSON, CSV."""
+    """Number of the line and the pair, from JSON lines or, if the first line is no JSON, CSV."""
     beginning = next(lines(path), (0, "{"))[1]
     if beginning.startswith(("{", "[")):
         yield from _objects(path, problems)

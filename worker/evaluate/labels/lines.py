@@ -1,4 +1,4 @@
-"""Lines of a file that may be compressed, and all that is wrong with them, told at once."""
+"""Lines of a file that may be compressed, and everything that is wrong with them, reported at once."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from typing import Any, BinaryIO, Final, cast
 from crawler_plugin.wire.errors import UsageError
 
 SHOWN: Final = 20
-"""Problems of one file that are listed; of more only the number is told."""
+"""Problems of one file that are listed; for further ones only the number is given."""
 
 
 class Problems:
-    """What is wrong in the lines of one file, gathered to be told together."""
+    """The errors in the lines of one file, collected to be reported together."""
 
     def __init__(self, path: Path) -> None:
         self.path: Final = path
@@ -31,7 +31,7 @@ class Problems:
         self._found.append(f"line {line}: {problem}")
 
     def raise_if_any(self) -> None:
-        """Raises ``UsageError`` with the first ``SHOWN`` problems, a line each."""
+        """Raises ``UsageError`` with the first ``SHOWN`` problems, one per line."""
         if not self._found:
             return
         if len(self._found) == 1:
@@ -84,7 +84,7 @@ def _decompressed(path: Path, file: BinaryIO) -> BinaryIO:
 
 
 def _buffered(file: Any) -> BinaryIO:
-    """Lines of a decompressing file are read one byte after the other without this."""
+    """Without this, lines of a decompressing file are read one byte after the other."""
     return cast(BinaryIO, io.BufferedReader(file))
 
 

@@ -21,7 +21,7 @@ from worker.fingerprint.sketch import agreement, as_keys
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """What two fingerprints have in common. ``angle`` is in degrees; ``blocks`` None where the layout does not fit."""
+    """The measures between two fingerprints. ``angle`` is in degrees; ``blocks`` None if the layout does not fit."""
 
     distance: int
     equal_bits: float
@@ -32,11 +32,11 @@ class Measures:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two texts and what lies between them.
+    """Two texts and everything between them.
 
-    ``measures`` is None where a text has no fingerprint. ``ordinary`` holds the distances of the ordinary hashes.
+    ``measures`` is None if a text has no fingerprint. ``ordinary`` holds the distances of the ordinary hashes.
     ``agreement`` is that of the sketches, of 128, and ``bands`` how many keys of bands they have in common; both are
-    None where a text has no sketch. ``match`` says how they are near by ``near``, None: they are not. It takes them as
+    None if a text has no sketch. ``match`` says how they are near by ``near``, None: they are not. It treats them as
     pages of different URLs.
     """
 

@@ -1,4 +1,4 @@
-"""All that led to a fingerprint, and what makes it."""
+"""Every step to a fingerprint, and its maker."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from worker.sites import server_or_site
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """All that led to a fingerprint of ``bits`` bits, for people.
+    """Every step to a fingerprint of ``bits`` bits, for people.
 
-    ``words`` are the tokens in their order, noise words left out; ``tokens`` as of ``Fingerprinted``. ``features`` are
+    ``words`` are the tokens in their order, without noise words; ``tokens`` as in ``Fingerprinted``. ``features`` are
     (word, or two words with a blank between, and their weight) by falling weight, ``sums`` the votes of each bit in
-    units of those weights, most significant bit first. ``ordinary`` holds by name what hashes make of the same
-    normalised text that know no similarity, as wide as the fingerprint. ``sketch`` and ``bands`` as of
-    ``Fingerprinted``. ``site_name`` is the registered domain, ``thing`` what is compared of the title, and ``site``,
-    ``title``, ``title_words`` and ``doubt`` are what stands for these in a claim; ``shown`` as of ``Extracted``.
-    ``text`` is what all that was made of, and ``units`` are the tokens whose n-grams the sketch is made of.
+    units of those weights, most significant bit first. ``ordinary`` holds by name the results of hashes that know no
+    similarity, for the same normalised text and as wide as the fingerprint. ``sketch`` and ``bands`` are as in
+    ``Fingerprinted``. ``site_name`` is the registered domain, ``thing`` the compared part of the title, and ``site``,
+    ``title``, ``title_words`` and ``doubt`` stand for these in a claim; ``shown`` is as in ``Extracted``. ``text`` is
+    the text that all this was made of, and ``units`` are the tokens whose n-grams the sketch is made of.
     """
 
     bits: int
@@ -59,7 +59,7 @@ class Explained:
 
     @property
     def bounds(self) -> str:
-        """What it is bound to, in words; empty where it is not."""
+        """What it is bound to, in words; empty if it is bound to nothing."""
         told = []
         if self.doubt:
             site = self.site_name or "its site"
@@ -77,7 +77,7 @@ class Explained:
 
     @classmethod
     def decode(cls, value: bytes) -> Explained:
-        """What ``encode`` wrote.
+        """Decode the output of ``encode``.
 
         Raises:
             ValueError: anything else.
@@ -91,7 +91,7 @@ class Explained:
 class Explainer:
     """Explains pages by a ``Recipe``, and makes fingerprints that differ from the worker's by a ``Variant``: in a
     parsing process, like ``Fingerprinter``. ``tagged`` pages are texts of words with their tags, as ``parse_tagged``
-    reads them, that are not cut again."""
+    reads them; these are not cut again."""
 
     def __init__(self, recipe: Recipe, variant: Variant | None = None, *, tagged: bool = False) -> None:
         self.variant: Final = variant or Variant()
@@ -111,7 +111,7 @@ class Explainer:
         return self.explain(page, meta.url, body, words).encode()
 
     def fingerprinted(self, page: Extracted, url: str, body: bytes) -> Fingerprinted:
-        """What the worker keeps of a page, but with the fingerprint of the variant, of at most 64 bits."""
+        """The data that the worker keeps of a page, but with the fingerprint of the variant, of at most 64 bits."""
         made = self.fingerprinter.of_extracted(page, url, body)
         if made.fingerprint is None:
             return made
@@ -123,8 +123,8 @@ class Explainer:
     def explain(
         self, page: Extracted, url: str, body: bytes | None = None, words: Sequence[str] | None = None
     ) -> Explained:
-        """A page's text with every step. ``words``, where they are given, take the place of those that the text would
-        be cut into; noise words and punctuation are left out of them as ever."""
+        """A page's text with every step. ``words``, if given, replace the words that the text would be cut into; noise
+        words and punctuation are left out of them as usual."""
         fingerprinter, bits = self.fingerprinter, self.variant.bits
         made = fingerprinter.of_extracted(page, url, body)
         tokens = fingerprinter.reader.tokens(page.text)

@@ -22,7 +22,7 @@ BKDR_SEED: Final = 31
 def hashes_of(words: Sequence[str], algorithm: Algorithm, bits: int, key: bytes | None = None) -> list[int]:
     """One hash of ``bits`` bits for each word, the same on every machine and in every process.
 
-    - ``xxh3``: ``worker.fingerprint.hashing.hash_words``, with its key; above 64 bits XXH3 of 128, which has none.
+    - ``xxh3``: ``worker.fingerprint.hashing.hash_words``, with its key; above 64 bits XXH3 of 128 bits, which has none.
     - ``bkdr``: Kernighan and Ritchie's string hash, ``h = 31 * h + unit`` over UTF-16 units in signed 64 bits (what
       Java's ``String.hashCode`` is in 32), then its absolute value modulo 2^bits. Java has no absolute value for
       -2^63 and leaves it negative; here it is 2^63, so bit 63 at a width of 64 and 0 at any other. At most 64 bits.

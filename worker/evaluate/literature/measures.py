@@ -31,7 +31,7 @@ def alike(a: int, b: int, bits: int = WORD_BITS, threshold: float = ALIKE_ABOVE)
 def angle(a: int, b: int, bits: int = WORD_BITS) -> float:
     """Estimate of the angle between the two weighted feature vectors, in radians: π·d/bits (Charikar 2002, section 3).
 
-    A bit differs with probability angle/π if hashes are random, so d of ``bits`` differing bits estimate the angle.
+    If hashes are random, a bit differs with probability angle/π, so d of ``bits`` differing bits estimate the angle.
     """
     return math.pi * hamming(a, b) / bits
 
@@ -56,7 +56,7 @@ class BlockLayout:
         """Read ``4x16``.
 
         Raises:
-            ValueError: anything else than two positive numbers with an x between.
+            ValueError: anything other than two positive numbers with an x between.
         """
         match = re.fullmatch(r"([1-9]\d{0,2})x([1-9]\d{0,2})", text)
         if match is None:

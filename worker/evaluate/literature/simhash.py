@@ -2,7 +2,7 @@
 
 Charikar, Similarity Estimation Techniques from Rounding Algorithms, STOC 2002, section 3; in the form of Manku, Jain,
 Das Sarma, Detecting Near-Duplicates for Web Crawling, WWW 2007, section 2: each feature is hashed to f bits; in each
-bit it votes with its weight, for 1 where its hash has a 1 and against where it has a 0. A bit of the fingerprint is 1
+bit it votes with its weight, for 1 where its hash has a 1 and against 1 where it has a 0. A bit of the fingerprint is 1
 if and only if its sum is above zero: **a tie is 0**.
 
 Bit 0 is the least significant. Sums and bits are listed as the literature prints them: most significant first.

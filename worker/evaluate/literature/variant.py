@@ -1,4 +1,4 @@
-"""How a fingerprint of the literature differs from the worker's, and the files that say so."""
+"""How a fingerprint of the literature differs from the worker's, and the files that define it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from worker.fingerprint.hashing import WORD_BITS
 from worker.page.words.normalise import normalise
 
 MAX_IDF: Final = 1000.0
-"""Far above the logarithm of any collection's size; what is larger is a mistake."""
+"""Far above the logarithm of any collection's size; a larger value is a mistake."""
 
 _LEVEL: Final = re.compile(r"(?P<word>[^\t]+)\t *(?P<level>[1-5])")
 
 
 @dataclass(frozen=True)
 class Variant:
-    """The hash and the width of a fingerprint, and what its words weigh; by default all as the worker has it.
+    """The hash and the width of a fingerprint, and the weights of its words; by default all as in the worker.
 
     ``idf`` maps words to their rarity for ``tf-idf`` and ``five-levels``, ``levels`` words to levels by hand for the
     latter.

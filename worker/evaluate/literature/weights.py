@@ -1,8 +1,8 @@
 """Tokens → weighted features.
 
 Weights are fixed-point integers, so that their sums, and with them every fingerprint, are the same on every machine and
-in every order of summation. The worker weighs by ``tf``, in ``worker.fingerprint.kernels.voting``; ``weigh_text`` comes
-to the same.
+in every order of summation. The worker weighs by ``tf``, in ``worker.fingerprint.kernels.voting``; ``weigh_text`` has
+the same result.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class IdfTable(dict[str, float]):
         return self.highest
 
     def level(self, word: str) -> int:
-        """1 to 5: the smallest level l with the word's idf among the lowest l fifths, 5 of a word that is not here."""
+        """1 to 5: the smallest level l with the word's idf among the lowest l fifths, 5 for a word that is not here."""
         return -(-5 * bisect_right(self._ascending, self[word]) // len(self)) if self else 5
 
     @cached_property
@@ -57,9 +57,9 @@ def weigh(
 
     - ``tf``: tf;
     - ``log-tf``: 1 + ln tf (Manning, Raghavan, Schütze: Introduction to Information Retrieval, section 6.4.1);
-    - ``tf-idf``: tf · idf, a word that the table lacks has its highest idf (an ``IdfTable`` finds that only once);
-    - ``five-levels``: a level from 1 to 5, not times tf: what ``levels`` says; of other words ``IdfTable.level``, or,
-      without a table, the smallest level l with tf ≤ l/5 of the highest tf in the text;
+    - ``tf-idf``: tf · idf; a word that the table lacks has its highest idf (an ``IdfTable`` computes that only once);
+    - ``five-levels``: a level from 1 to 5, not times tf: the level in ``levels``; for other words ``IdfTable.level``,
+      or, without a table, the smallest level l with tf ≤ l/5 of the highest tf in the text;
     - ``uniform``: 1.
 
     Raises:
@@ -98,10 +98,11 @@ def weigh_text(
     """The features of a text: its words, and the pairs of neighbours among all its tokens.
 
     ``words`` are the tokens without noise words; they are weighed as by ``weigh``. A pair is two tokens with a blank
-    between. Pairs are weighed by the same rule among themselves, with the lower idf of the two (of words that the table
-    lacks: 1), and divided by ``PAIRS``. With ``five-levels`` a pair has the lower level of the two, a noise word beside
-    a word none, and two noise words 1: a pair says no more than its commoner word, and this holds for levels by hand,
-    by table and by count alike. Then no weight is more than one part in ``LARGEST_SHARE`` of the sum before.
+    between. Pairs are weighed by the same rule among themselves, with the lower idf of the two (for words that the
+    table lacks: 1), and divided by ``PAIRS``. With ``five-levels`` a pair has the lower level of the two, a noise word
+    next to a word has none, and two noise words 1: a pair says no more than its commoner word, and this holds for
+    levels by hand, by table and by count alike. Then no weight is more than one part in ``LARGEST_SHARE`` of the sum
+    before.
 
     Raises:
         UsageError: ``tf-idf`` without a table.

@@ -1,1 +1,1 @@
-"""Why two pages are near or not: their texts, and all that leads from them to the verdict."""
+"""Why two pages are near or not: their texts, and every step from them to the verdict."""

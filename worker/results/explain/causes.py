@@ -1,8 +1,8 @@
 """Which features and n-grams make two texts differ: in bits of fingerprints, in slots and bands of sketches.
 
-A bit of a fingerprint moves where features of one text alone, or of another weight there, outvote what both have. A
-slot or a band's number moves where an n-gram of one text alone has a smaller number than all that both have. So each
-place that differs has causes, and they are n-grams of one text alone.
+A bit of a fingerprint changes if features that only one text has, or that have another weight there, outvote the
+features that both have. A slot or a band's number changes if an n-gram of one text alone has a smaller number than all
+common n-grams. So each place that differs has causes, and they are n-grams of one text alone.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ _FEATURES_OF_A_BIT: Final = 5
 
 
 class VoteChange(NamedTuple):
-    """A feature, and by how much more than in A it votes for a one in B."""
+    """A feature, and by how much more it votes for a one in B than in A."""
 
     feature: str
     change: float
 
 
 class MovedBit(NamedTuple):
-    """A bit that differs; bit 0 is the least significant one. ``a`` and ``b`` are the sums of its votes, and ``by`` the
-    features that moved them most, the first most of all."""
+    """A bit that differs; bit 0 is the least significant one. ``a`` and ``b`` are the sums of its votes, and ``by`` are
+    the features that moved them most, the strongest first."""
 
     bit: int
     a: float
@@ -67,8 +67,8 @@ class MovedPlaces(NamedTuple):
 @dataclass(frozen=True)
 class Causes:
     """``shown``: the texts are shown with other pictures or numbers, so that nothing of one is like anything of the
-    other, and there are no other causes. ``lengths`` are bands that take bigrams in one text and trigrams in the other.
-    ``slots`` is None where one of the sketches holds the bigrams themselves: it has no slots then, or few."""
+    other, and there are no other causes. ``lengths`` are bands that use bigrams in one text and trigrams in the other.
+    ``slots`` is None if one of the sketches holds the bigrams themselves: it has no slots then, or few."""
 
     shown: bool
     bits: tuple[MovedBit, ...]
@@ -79,9 +79,9 @@ class Causes:
 
 
 def causes(a: Explained, b: Explained, variant: Variant, key: Key | None = None) -> Causes | None:
-    """What made the two differ, both explained by this variant; None where one has no fingerprint.
+    """The causes of the difference, both texts explained by this variant; None if one has no fingerprint.
 
-    It takes time and memory by the number of n-grams.
+    Its time and memory grow with the number of n-grams.
     """
     if a.fingerprint is None or b.fingerprint is None:
         return None
@@ -152,25 +152,25 @@ class _Text:
         self._boundary: Final = numbering.boundary
         self._low: Final[dict[int, Numbers]] = {}
         self.count: Final = len(text.units) + 1
-        """Of its bigrams."""
+        """The number of its bigrams."""
 
     def low(self, n: int) -> Numbers:
-        """Of each n-gram what is numbered."""
+        """For each n-gram the lower 32 bits of its hash, which are numbered."""
         if n not in self._low:
             self._low[n] = _ngrams_of(self._hashes, n, self._boundary).astype(np.uint32)
         return self._low[n]
 
     def ngram(self, n: int, place: int) -> tuple[str, ...]:
-        """As it is spelled; before the first and behind the last token stands an empty one."""
+        """As it is spelled; before the first and after the last token stands an empty one."""
         return self._units[place : place + n]
 
     def length_of(self, band: int) -> int:
-        """The n of the n-grams that the band takes."""
+        """The n of the n-grams that the band uses."""
         return 2 if len(self._hashes) <= BIGRAMS_UP_TO[band] else 3
 
 
 def _only_in_one(texts: Sequence[_Text], n: int, multiplier: np.uint32) -> list[tuple[Side, tuple[str, ...]]]:
-    """Of the n-grams with the smallest number in each text those that the other has not."""
+    """The n-grams with the smallest number in each text that the other text does not have."""
     smallest = [int(np.argmin(text.low(n) * multiplier)) for text in texts]
     members: list[npt.NDArray[np.bool_]] = [
         other.low(n) == text.low(n)[place] for text, other, place in zip(texts, reversed(texts), smallest, strict=True)

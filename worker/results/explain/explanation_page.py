@@ -22,13 +22,13 @@ from worker.results.report.markup import Markup, joined, shortened, table, tag, 
 _TOP: Final = 100
 """Rows of a table."""
 _MOST_CHARACTERS: Final = 60_000
-"""Of a text that is shown as a whole."""
+"""Characters of a text that is shown as a whole."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Two pages, called by these names, and all that lies between them. ``texts`` and ``causes`` are None where only
-    records of the pages are known."""
+    """Two pages with these names, and everything between them. ``texts`` and ``causes`` are None if only records of the
+    pages are known."""
 
     names: tuple[str, str]
     comparison: Comparison

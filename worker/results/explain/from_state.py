@@ -23,7 +23,7 @@ from worker.local.state_file import BLOCKS, StateFile
 
 
 def survivors_of(folder: Path, settings: Settings, made: Recipe, urls: tuple[str, str]) -> tuple[Survivor, Survivor]:
-    """What a state has kept of two canonical URLs.
+    """The records that a state has kept of two canonical URLs.
 
     Raises:
         UsageError: there is no state, or it has kept nothing of one of them.
@@ -43,7 +43,7 @@ def survivors_of(folder: Path, settings: Settings, made: Recipe, urls: tuple[str
 
 
 def newest_survivors(blocks: Iterable[Block], urls: Collection[str]) -> dict[str, Survivor]:
-    """Of each of these canonical URLs the survivor that was stored last, as far as there is one."""
+    """For each of these canonical URLs the survivor that was stored last, if there is one."""
     wanted = np.array([hash_bytes(url.encode()) for url in urls], np.uint64)
     found: dict[str, Survivor] = {}
     for piece in cover(blocks).pieces:
@@ -56,7 +56,7 @@ def newest_survivors(blocks: Iterable[Block], urls: Collection[str]) -> dict[str
 
 
 def as_explained(survivor: Survivor) -> Explained:
-    """All that is known of it. Words, features and votes are not."""
+    """Everything that is known of it. Words, features and votes are not."""
     return Explained(
         bits=WORD_BITS,
         fingerprint=survivor.fingerprint,

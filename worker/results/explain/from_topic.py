@@ -1,4 +1,4 @@
-"""Pages as they came last on the topic ``pages``."""
+"""The last records of pages on the topic ``pages``."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from worker.stream.log import Readable, Reader, Record, read_to_end
 def newest_pages(
     broker: Readable, partitions: int, urls: Collection[str], last: int, tell: Callable[[int, int], None]
 ) -> dict[str, Record]:
-    """Of each of these canonical URLs the record that came last, as far as it is among the last ones of a partition.
+    """For each of these canonical URLs the record that came last, if it is among the last ones of a partition.
 
-    Of each partition no more than the ``last`` offsets are read. ``tell`` hears now and then how many offsets were
+    Of each partition no more than the ``last`` offsets are read. ``tell`` gets now and then how many offsets were
     passed, and how many there are to pass.
     """
     bounds = [broker.bounds(PAGES, partition) for partition in range(partitions)]
@@ -42,7 +42,7 @@ def newest_pages(
 
 
 def _canonical(record: Record) -> str:
-    """The URL of a page in our spelling, whichever its spider has; empty where it has none."""
+    """The URL of a page in our spelling, whatever spelling its spider uses; empty if it has none."""
     given = dict(record.headers).get("url") or record.key or b""
     try:
         return canonical_url(given.decode())
@@ -53,7 +53,7 @@ def _canonical(record: Record) -> str:
 def pages_of(
     settings: Settings, urls: tuple[str, str], last: int, tell: Callable[[int, int], None]
 ) -> list[tuple[bytes, PageMeta]]:
-    """Body and headers of two canonical URLs as they came last; ``last`` and ``tell`` as of ``newest_pages``.
+    """The last body and headers of two canonical URLs; ``last`` and ``tell`` as for ``newest_pages``.
 
     Raises:
         UsageError: one of them is not among the last pages of the topic, or cannot be read.

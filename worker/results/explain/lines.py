@@ -1,4 +1,4 @@
-"""What moved which bits, slots and bands, and which rule decided, as lines for a terminal."""
+"""The causes of changed bits, slots and bands, and the rule that decided, as lines for a terminal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHOWN: Final = (
 
 
 def difference_lines(found: TextDifference) -> list[str]:
-    """What differs between the texts, each change with the words around it: ``[-only in A-]``, ``{+only in B+}``."""
+    """The difference between the texts, each change with the words around it: ``[-only in A-]``, ``{+only in B+}``."""
     if not found.hunks:
         return ["texts", f"   no word differs{how_much(found)}"]
     more = (", and they go on" if found.cut else "") + how_much(found)
@@ -31,7 +31,7 @@ def difference_lines(found: TextDifference) -> list[str]:
 
 
 def cause_lines(causes: Causes | None, *, everything: bool = False) -> list[str]:
-    """Of each bit that differs its votes, and the features that moved it; then the n-grams of slots and bands."""
+    """For each bit that differs its votes, and the features that moved it; then the n-grams of slots and bands."""
     if causes is None:
         return []
     if causes.shown:
@@ -58,12 +58,12 @@ def rule_lines(rules: Sequence[NearRule]) -> list[str]:
 
 
 def spelled(place: MovedPlaces) -> str:
-    """The n-gram; where a text begins or ends stands a mark."""
+    """The n-gram; a mark stands where a text begins or ends."""
     return " ".join(unit or "¶" for unit in place.ngram)
 
 
 def numbers(of: Sequence[int]) -> str:
-    """Of a few their numbers, of many how many."""
+    """For a few places their numbers, for many how many."""
     return ", ".join(map(str, of)) if of else "-"
 
 

@@ -1,4 +1,4 @@
-"""What moved which bits, slots and bands, and which rule decided, as plain values for JSON."""
+"""The causes of changed bits, slots and bands, and the rule that decided, as plain values for JSON."""
 
 from __future__ import annotations
 

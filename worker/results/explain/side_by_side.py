@@ -19,7 +19,7 @@ TOP: Final = 20
 """Features, and tokens of a side, that are shown unless all are asked for."""
 BITS_A_ROW: Final = 64
 _WIDTH: Final = 77
-"""Columns that tokens are broken at, so that they fit into 80 behind their letter. Rows of bits fit as well."""
+"""Columns at which tokens are broken, so that they fit into 80 after their letter. Rows of bits fit as well."""
 
 
 def as_text(comparison: Comparison, names: tuple[str, str], *, everything: bool = False) -> str:
@@ -37,7 +37,7 @@ def as_text(comparison: Comparison, names: tuple[str, str], *, everything: bool 
 
 
 def of_records(comparison: Comparison, names: tuple[str, str]) -> str:
-    """The same where only the records of the pages are known: no words, no features."""
+    """The same if only the records of the pages are known: no words, no features."""
     sides = zip("AB", names, (comparison.a, comparison.b), strict=True)
     heads = aligned((letter, name, f"{side.tokens} tokens") for letter, name, side in sides)
     return "\n\n".join("\n".join(lines) for lines in (heads, _fingerprints(comparison), _measures(comparison)))

@@ -1,1 +1,1 @@
-"""Groups of pages that are near to one another, out of the verdicts on them."""
+"""Groups of pages that are near to one another, from the verdicts on them."""

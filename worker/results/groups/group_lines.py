@@ -1,10 +1,10 @@
-"""Groups as lines of JSON: a page that is kept and those that are near to it.
+"""Groups as lines of JSON: a page that is kept and the pages near to it.
 
-``representative`` is the page that is kept; its ``file`` and ``offset`` are null where it stands in none of the files
-of this scan. Of each of the ``members`` ``distance``, ``similarity`` and ``reason`` say how near it is to that one; its
+``representative`` is the page that is kept; its ``file`` and ``offset`` are null if it stands in none of the files of
+this scan. For each of the ``members`` ``distance``, ``similarity`` and ``reason`` say how near it is to that page; its
 ``verdict`` is its own, so a survivor that is not kept is ``unique``. ``size`` counts the kept page and the members.
 ``first_seen`` and ``last_seen`` are of those whose fetch time is known, in milliseconds since 1970 UTC. ``split_from``
-is the page that is kept for the rest of the group, where the preferred page is not near to all of it.
+is the page that is kept for the rest of the group, if the preferred page is not near to all of it.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _PAGE: Final = ("id", "url", "file", "offset")
 
 @dataclass
 class Written:
-    """What was found. ``pages`` are those that were read, the ``dead`` ones not among them; ``groups`` those that were
-    written, with ``grouped`` pages; ``split`` counts groups that came to two lines, ``elsewhere`` those whose kept page
-    is no page of this scan."""
+    """The result. ``pages`` are those that were read, without the ``dead`` ones; ``groups`` those that were written,
+    with ``grouped`` pages; ``split`` counts groups that take two lines, ``elsewhere`` those whose kept page is no page
+    of this scan."""
 
     pages: int
     dead: int
@@ -42,14 +42,14 @@ class Written:
 def write_groups(
     lines: VerdictLines, out: BinaryIO, near: Near | None, keep: Keep = "first", least: int = 2
 ) -> Written:
-    """Write a line for each group of at least so many pages, in the order of their survivors.
+    """Write a line for each group of at least this many pages, in the order of their survivors.
 
     ``near`` is the predicate that the verdicts were made by: each member is checked to be near to the page that is
-    kept. None is for verdicts without sketches, where the kept page is the survivor, to which the workers found each
-    member near.
+    kept. None is for verdicts without sketches: there the kept page is the survivor, and the workers found each member
+    near to it.
 
     Raises:
-        UsageError: a line is no verdict, the settings are others than the scan's, or nothing can be preferred so.
+        UsageError: a line is no verdict, the settings differ from the scan's, or this preference is impossible.
     """
     if keep != "first" and near is None:
         raise UsageError(
@@ -73,7 +73,7 @@ def write_groups(
 
 
 def _write(lines: VerdictLines, part: KeptPage, near: Near | None, out: BinaryIO) -> None:
-    """A line, a member after the other: a group may have more of them than fit into memory."""
+    """Write a line, one member after the other: a group may have more of them than fit into memory."""
     rows = part.members.tolist() if part.page is None else [part.page, *part.members.tolist()]
     times = [fetched for row in rows if (fetched := lines.at(row).fetched) is not None]
     line = {
@@ -97,7 +97,7 @@ def _representative(lines: VerdictLines, part: KeptPage) -> dict[str, Any]:
 
 
 def _members(lines: VerdictLines, part: KeptPage, near: Near | None) -> Iterator[dict[str, Any]]:
-    """The pages that go with the kept one, each with how near it is to that one, read as they are asked for.
+    """The pages that go with the kept one, each with how near it is to that page, read on request.
 
     Raises:
         UsageError: a page is not near to the kept one.

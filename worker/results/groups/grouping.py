@@ -1,9 +1,9 @@
-"""Which pages have the same survivor: a few numbers a page in memory, the rest stays in the file.
+"""Which pages have the same survivor: a few numbers for each page in memory, the rest stays in the file.
 
-A verdict names its survivor by URL, and by id where it has one. A URL can have several survivors, since a page that
-was fetched again may have changed; so the row that is meant is the earliest one before the page of that URL and id, as
-near to it as the verdict says. Where no row of the file is, the survivor is an earlier
-one, of the state or of the pages that the scan was held against.
+A verdict names its survivor by URL, and by id if it has one. A URL can have several survivors, since a page that was
+fetched again may have changed; so the row that is meant is the earliest one before the page with that URL and id that
+is as near to it as the verdict says. If no row of the file is, the survivor is an earlier one, of the state or of the
+pages that the scan was compared with.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _ROUNDED: Final = 0.001
 class SameSurvivor:
     """Pages that were compared with one survivor and are near to it.
 
-    ``rows`` begins with the survivor, unless that stands ``elsewhere``: then all rows name one page that this file
-    does not hold.
+    ``rows`` begins with the survivor, unless that stands ``elsewhere``: then all rows name one page that this file does
+    not hold.
     """
 
     rows: Rows
@@ -47,15 +47,15 @@ class SameSurvivor:
 
     @property
     def size(self) -> int:
-        """Pages, the survivor among them."""
+        """The number of pages, including the survivor."""
         return len(self.rows) + self.elsewhere
 
 
 class Grouping:
     """All pages of a file by their survivors.
 
-    ``near`` is the predicate of the settings that the scan ran with; None for verdicts that carry no sketches, of which
-    only the distance can be held against what the file says.
+    ``near`` is the predicate of the settings that the scan ran with; None for verdicts without sketches, for which only
+    the distance can be checked against the file.
 
     Raises:
         UsageError: a line is no verdict, or a page is not near to its survivor by these settings.
@@ -68,7 +68,7 @@ class Grouping:
         begins, keys, unique = self._columns()
         self._begins: Final = begins
         self._first: Final = np.arange(len(begins))
-        """Of each page the place among all pages of the first one that has the same survivor."""
+        """For each page the place among all pages of the first page that has the same survivor."""
         self._elsewhere: Final = np.zeros(len(begins), np.bool_)
         survivors = np.flatnonzero(unique)
         survivors = survivors[np.argsort(keys[survivors], kind="stable")]
@@ -103,12 +103,12 @@ class Grouping:
         return self._canonical
 
     def survivor_of(self, begin: int) -> int | None:
-        """Where the row of a page's survivor begins; its own where it is one, None where that stands elsewhere."""
+        """Where the row of a page's survivor begins; its own if it is one, None if the survivor stands elsewhere."""
         place = int(np.searchsorted(self._begins, begin))
         return None if self._elsewhere[place] else int(self._begins[self._first[place]])
 
     def groups(self, least: int = 2) -> Iterator[SameSurvivor]:
-        """Groups of at least so many pages, in the order of their first pages in the file."""
+        """Groups of at least this many pages, in the order of their first pages in the file."""
         order = np.argsort(self._first, kind="stable")
         firsts = self._first[order]
         bounds = np.flatnonzero(np.diff(firsts, prepend=-1, append=self.pages))
@@ -118,7 +118,7 @@ class Grouping:
             yield SameSurvivor(self._begins[places], bool(self._elsewhere[places[0]]))
 
     def _columns(self) -> tuple[Rows, npt.NDArray[np.uint64], npt.NDArray[np.bool_]]:
-        """Of each page that is not dead: where its row begins, its survivor's URL as a number, whether it is one."""
+        """For each page that is not dead: where its row begins, its survivor's URL as a number, whether it is one."""
         begins, keys, unique = array("q"), bytearray(), bytearray()
         self._dead, self._canonical = 0, False
         for begin, row in self._lines.rows():
@@ -137,7 +137,7 @@ class Grouping:
         )
 
     def _survivor(self, begin: int, row: Verdict, page: Fingerprinted, candidates: Rows) -> int | None:
-        """Which of the candidates is the page's survivor, None if it stands elsewhere."""
+        """The candidate that is the page's survivor, None if the survivor stands elsewhere."""
         far: Verdict | None = None
         for number, candidate in enumerate(candidates.tolist()):
             if candidate > begin:
@@ -161,13 +161,13 @@ class Grouping:
 
 
 def _rowwise(*columns: npt.NDArray[np.int64]) -> Iterator[tuple[int, ...]]:
-    """Numbers that stand side by side; all of them at once as Python has them would be ten times as large."""
+    """Numbers that stand side by side; all of them at once as Python objects would be ten times as large."""
     for begin in range(0, len(columns[0]), _ROWS_AT_HAND):
         yield from zip(*(column[begin : begin + _ROWS_AT_HAND].tolist() for column in columns), strict=True)
 
 
 def _is_meant(row: Verdict, page: Fingerprinted, other: Verdict, survivor: Fingerprinted) -> bool:
-    """Whether the verdict speaks of this survivor, by all that it says."""
+    """Whether the verdict means this survivor, by all its fields."""
     if spelled_alike(other.url) != spelled_alike(row.duplicate_of or row.url) or row.duplicate_of_id not in (
         None,
         other.id,
@@ -187,7 +187,7 @@ def _key(*names: str) -> bytes:
 
 
 def spelled_alike(url: str) -> str:
-    """The canonical URL, and what is no URL as it is."""
+    """The canonical URL; a text that is no URL stays as it is."""
     try:
         return canonical_url(url)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Which page of a group is kept, and what becomes of a group that the kept page does not hold together."""
+"""Which page of a group is kept, and what happens to pages that are not near to it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ KEEPS: Final = get_args(Keep)
 
 @dataclass(frozen=True)
 class KeptPage:
-    """A page, and those that are near to it and go with it. Where ``page`` is None it stands elsewhere, and the
-    members name it. ``split_from`` is the page of the other part, where these were one group."""
+    """A page, and the pages near to it that go with it. If ``page`` is None it stands elsewhere, and the members name
+    it. ``split_from`` is the page of the other part, if the two were one group."""
 
     page: int | None
     members: Rows
@@ -30,7 +30,7 @@ class KeptPage:
 def kept(lines: VerdictLines, group: SameSurvivor, keep: Keep, near: Near | None) -> Iterator[KeptPage]:
     """The group with the preferred page in front: in one part, or in two.
 
-    Each page goes with the preferred one that is near to it; ``near`` says so. The others stay with their survivor,
+    Each page that is near to the preferred one goes with it; ``near`` decides. The others stay with their survivor,
     which is near to all of them, and which is then no member of the preferred page's part though it is near to it, too.
     A survivor that stands elsewhere is kept whatever is preferred: it was there before.
     """
@@ -58,7 +58,7 @@ def _longest(lines: VerdictLines, rows: Rows) -> int:
 
 
 def _newest(lines: VerdictLines, rows: Rows) -> int:
-    """The one fetched last; one of which no time is known is older than all."""
+    """The page fetched last; a page without a known time is older than all."""
 
     def time(row: int) -> int:
         fetched = lines.at(row).fetched
@@ -72,7 +72,7 @@ def _shortest_url(lines: VerdictLines, rows: Rows) -> int:
 
 
 def _canonical(lines: VerdictLines, rows: Rows) -> int:
-    """The page whose URL most of the others call canonical; the survivor where they name none of the group."""
+    """The page whose URL most of the others name as canonical; the survivor if they name none of the group."""
     urls, named = [], Counter[str]()
     for row in map(lines.at, rows.tolist()):
         urls.append(spelled_alike(row.url))
@@ -87,4 +87,4 @@ _PREFERRED: Final[dict[str, Callable[[VerdictLines, Rows], int]]] = {
     "shortest-url": _shortest_url,
     "canonical": _canonical,
 }
-"""The first of those that are preferred alike: ``max`` and ``min`` return it."""
+"""The first of those with equal preference: ``max`` and ``min`` return it."""

@@ -1,4 +1,4 @@
-"""How near two rows are, by what they carry of their pages."""
+"""How near two rows are, by their data on their pages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Nearness(NamedTuple):
 
 
 def page_of(row: Verdict) -> Fingerprinted:
-    """What ``near`` reads of the page.
+    """The fields of the page that ``near`` reads.
 
     Raises:
         UsageError: the row's numbers are no numbers.
@@ -42,23 +42,23 @@ def page_of(row: Verdict) -> Fingerprinted:
 
 
 def distance(a: Fingerprinted, b: Fingerprinted) -> int | None:
-    """Bits in which the fingerprints differ; None where one has none."""
+    """Bits in which the fingerprints differ; None if one page has none."""
     if a.fingerprint is None or b.fingerprint is None:
         return None
     return (a.fingerprint ^ b.fingerprint).bit_count()
 
 
 def sketched_similarity(a: Fingerprinted, b: Fingerprinted) -> float | None:
-    """The similarity that the sketches estimate, 0 to 1; None where one has none."""
+    """The similarity that the sketches estimate, 0 to 1; None if one page has none."""
     if not a.sketch or not b.sketch:
         return None
     return min(1.0, max(0.0, similarity(agreement(a.sketch, b.sketch))))
 
 
 def nearness(near: Near, a: Fingerprinted, b: Fingerprinted) -> Nearness | None:
-    """How the two are near; None where they are not.
+    """How the two are near; None if they are not.
 
-    Rows carry no scope. Pages of one group are of one scope, since each was found by its survivor within it.
+    Rows have no scope. Pages of one group are of one scope, since each was found by its survivor within it.
     """
     match = near(a, b)
     if match is None:

@@ -16,10 +16,10 @@ from worker.results.rows import scan_line
 
 
 def write_topic(records: Iterable[Verdict], out: Path) -> int:
-    """Write a line a record to ``out``; how many there are.
+    """Write a line for each record to ``out``; returns how many there are.
 
-    Partitions are read one after the other, and the order of pages goes across them: the records are kept in a file
-    next to ``out`` while it reads, and in memory 32 bytes of each. A page's id and place are those in ``pages``.
+    Partitions are read one after the other, and the order of pages goes across them: while it reads, the records are in
+    a file next to ``out``, and 32 bytes of each in memory. A page's id and place are those in ``pages``.
     """
     batches, places, begins = array("q"), array("q"), array("q", [0])
     with tempfile.TemporaryFile(dir=out.parent) as unsorted:
@@ -38,7 +38,8 @@ def write_topic(records: Iterable[Verdict], out: Path) -> int:
 
 
 def fetched_within(records: Iterable[Verdict], since: datetime | None, until: datetime | None) -> Iterator[Verdict]:
-    """Those whose pages were fetched from ``since`` on and before ``until``; with either, none without a fetch time."""
+    """The records whose pages were fetched from ``since`` on and before ``until``; with either, none without a fetch
+    time."""
     for record in records:
         time = record.fetched
         if since is not None and (time is None or time < since.timestamp() * 1000):

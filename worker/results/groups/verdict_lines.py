@@ -1,4 +1,4 @@
-"""The file of a scan's verdicts, read from the beginning or at a place: no more than a line of it is in memory."""
+"""The file of a scan's verdicts, read from the beginning or at a place: memory holds no more than a line of it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from crawler_plugin.wire.outcomes import Verdict
 from worker.results.rows import VERDICTS, read_line
 
 _FIRST_BYTES: Final = 2048
-"""Bytes in which nearly every line ends; of a longer one the next bytes are read as well."""
+"""Bytes in which nearly every line ends; for a longer line the next bytes are read as well."""
 
 
 class VerdictLines:
-    """The lines of a file of verdicts, or of the one in the folder of a scan.
+    """The lines of a file of verdicts, or of the file in the folder of a scan.
 
     Raises:
         UsageError: there is no such file.
@@ -39,7 +39,7 @@ class VerdictLines:
         self._file.close()
 
     def rows(self) -> Iterator[tuple[int, Verdict]]:
-        """Each row in the order of the file, behind the place at which its line begins.
+        """Each row in the order of the file, after the place where its line begins.
 
         Raises:
             UsageError: a line is no verdict.

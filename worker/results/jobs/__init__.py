@@ -1,1 +1,1 @@
-"""The verdicts of one crawl, told from those of all others: whether they are complete, as a table, beside its items."""
+"""The verdicts of one crawl among those of all others: whether they are complete, as a table, next to its items."""

@@ -1,4 +1,4 @@
-"""Whether all verdicts of a job are out: what its runs have published against what was found."""
+"""Whether all verdicts of a job are out: the pages that its runs have published against those that were judged."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from worker.verdict.decide import DUPLICATE
 
 @dataclass
 class JobAccount:
-    """Of one job, or one spider of it. ``whose`` names it for people."""
+    """The account of one job, or of one spider of it. ``whose`` names it for people."""
 
     whose: str
     marks: dict[bytes, JobMark] = field(default_factory=dict)
     outcomes: Counter[str] = field(default_factory=Counter)
 
     def mark(self, mark: JobMark) -> None:
-        """What a run says of itself; the later one of the same run counts."""
+        """A run's own statement; the later one of the same run counts."""
         self.marks[mark.key] = mark
 
     def count(self, outcome: str) -> None:
@@ -30,12 +30,12 @@ class JobAccount:
 
     @property
     def judged(self) -> int:
-        """Pages that were found."""
+        """Pages that were judged."""
         return self.outcomes.total()
 
     @property
     def published(self) -> int | None:
-        """Pages that its runs have put on ``pages``; None while one of them goes on, or where none is known."""
+        """Pages that its runs have put on ``pages``; None while one of them goes on, or if none is known."""
         pages = [mark.pages for mark in self.marks.values()]
         return None if None in pages or not pages else sum(filter(None, pages))
 
@@ -50,7 +50,7 @@ class JobAccount:
         yield f"{self.whose}: {self.judged:,} pages = {summands}"
 
     def problem(self) -> str | None:
-        """Why these are not all, or too many, with the next move; None where they are as many as were published."""
+        """Why these are not all, or too many, with the next move; None if they are as many as were published."""
         open_runs = sum(mark.pages is None for mark in self.marks.values())
         if not self.marks:
             return (
@@ -81,21 +81,21 @@ class JobAccount:
 
 @dataclass
 class JobTotal(JobAccount):
-    """Of one job and spider by its sums, which are kept when its verdicts are not any more."""
+    """The total of one job and spider by its sums, which are kept longer than its verdicts."""
 
     job: str = ""
     spider: str | None = None
     parts: dict[bytes, JobSum] = field(default_factory=dict)
 
     def add(self, part: JobSum) -> None:
-        """What one worker has found; the later one of the same part counts."""
+        """Add one worker's record; the later one of the same part counts."""
         before = self.parts.get(part.key)
         self.parts[part.key] = part
         self.outcomes.update(part.pages)
         self.outcomes.subtract({} if before is None else before.pages)
 
     def row(self) -> dict[str, Any]:
-        """Of ``OF_JOBS``."""
+        """The row of ``OF_JOBS``."""
         sizes: Counter[str] = Counter()
         reasons: Counter[str] = Counter()
         for part in self.parts.values():

@@ -26,9 +26,9 @@ class JobTopics:
     spider: str | None = None
 
     def verdicts(self, account: JobAccount, *, follow: bool) -> Iterator[Verdict]:
-        """What is visible now and, to ``follow``, what becomes visible until the account is complete.
+        """The rows that are visible now and, to ``follow``, those that become visible until the account is complete.
 
-        ``account`` is kept until then.
+        ``account`` is updated until then.
 
         Raises:
             Unavailable: no broker answers, or a topic is missing.
@@ -54,7 +54,7 @@ class JobTopics:
 
 
 def totals(options: Options, prefix: str, generation: str) -> list[JobTotal]:
-    """Of all jobs that ``jobs`` knows, by job and spider.
+    """The totals of all jobs in ``jobs``, by job and spider.
 
     Raises:
         Unavailable: no broker answers, or the topic is missing.

@@ -1,4 +1,4 @@
-"""A crawl's items beside the verdicts on their pages."""
+"""A crawl's items next to the verdicts on their pages."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.urls import canonical_url
 
 FIELD: Final = "dedup"
-"""Of an item, as where the crawl itself tells it the verdict (``DEDUP_MODE=local``)."""
+"""The field of an item, the same as where the crawl itself writes the verdict (``DEDUP_MODE=local``)."""
 TOLD: Final = ("verdict", "duplicate_of", "distance", "similarity", "reason")
 
 
 class Joined(NamedTuple):
-    """How many items there were, how many of them have a verdict, and how many are written as they came."""
+    """How many items there were, how many of them have a verdict, and how many are written unchanged."""
 
     items: int
     told: int
@@ -29,14 +29,14 @@ class Joined(NamedTuple):
 def join(items: Path, on: str, verdicts: Iterable[Verdict], out: BinaryIO) -> Joined:
     """Write the items in their order, each with the verdict on its page, or null, in the field ``dedup``.
 
-    ``items`` are JSON lines, and ``on`` is the field that holds the page's URL, in whatever spelling. Of a page that
-    was fetched several times the items get the verdicts in the order in which it was; further ones get the last. The
-    field is put behind the others, whose bytes stay as they came; an item that has such a field already is written
-    anew. One that Python does not read, or cannot write anew (nested too deep, a number of thousands of digits), is
-    written as it came.
+    ``items`` are JSON lines, and ``on`` is the field that holds the page's URL, in any spelling. For a page that was
+    fetched several times the items get the verdicts in the order in which it was fetched; further items get the last.
+    The field goes after the others, whose bytes stay as they came; an item that has such a field already is written
+    anew. An item that Python cannot read, or cannot write anew (nested too deep, a number of thousands of digits), is
+    written unchanged.
 
     Raises:
-        UsageError: the file cannot be read, or a line is no item that has such a field.
+        UsageError: the file cannot be read, or a line is no item with such a field.
     """
     found: dict[str, deque[Verdict]] = defaultdict(deque)
     for each in sorted(verdicts, key=lambda each: each.source):
@@ -67,11 +67,11 @@ def _with_verdict(line: bytes, item: dict[str, Any], verdict: Verdict | None) ->
     if FIELD not in item:
         return line[:-1] + b", " + json.dumps({FIELD: told}, ensure_ascii=False)[1:].encode()
     anew = json.dumps(json.loads(_text(line)) | {FIELD: told}, ensure_ascii=False)
-    return anew.encode(errors="backslashreplace")  # half of a surrogate pair is the escape again that it was
+    return anew.encode(errors="backslashreplace")  # half of a surrogate pair becomes the same escape again
 
 
 def _text(line: bytes) -> str:
-    """Bytes that are no UTF-8 are halves of surrogate pairs in it: they cost no item its verdict."""
+    """Bytes that are not UTF-8 become halves of surrogate pairs: they cost no item its verdict."""
     return line.decode("utf-8-sig", errors="surrogateescape")
 
 

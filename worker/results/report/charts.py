@@ -1,4 +1,4 @@
-"""Bars, as SVG that takes the width that there is; colours come from the page's style."""
+"""Bars, as SVG that takes the available width; colours come from the page's style."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PLOT: Final = _HEIGHT - _BOTTOM - _TOP
 
 
 def shares(steps: Sequence[Named], said: str) -> Markup:
-    """A bar a step, as high as the share of duplicates; a step without pages has none."""
+    """A bar for each step, as high as the share of duplicates; a step without pages has none."""
     wide = _wide(len(steps))
     bars = [
         _bar(
@@ -34,7 +34,7 @@ def shares(steps: Sequence[Named], said: str) -> Markup:
 
 
 def counts(values: Sequence[tuple[str, int]], ends: Sequence[str], said: str) -> Markup:
-    """A bar a value, the highest as high as the chart."""
+    """A bar for each value, the highest as high as the chart."""
     most = max((count for _, count in values), default=0)
     wide = _wide(len(values))
     bars = [
@@ -44,7 +44,7 @@ def counts(values: Sequence[tuple[str, int]], ends: Sequence[str], said: str) ->
 
 
 def share_bar(part: int, of: int) -> Markup:
-    """A small bar behind a number in a table; the number says the same."""
+    """A small bar next to a number in a table; the number says the same."""
     filled = tag("rect", class_="bar", width=f"{60 * part / of if of else 0:.1f}", height=8)
     return tag(
         "svg",

@@ -1,4 +1,4 @@
-"""Two texts side by side: hunks of what differs, with some words around."""
+"""Two texts side by side: hunks of differences, with some words around."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from worker.results.report.words import Cut, Word, words
 
 _MOST_WORDS: Final = 20_000
 _MOST_CHARACTERS: Final = 400_000
-"""Of a text; somebody wants to read what differs, and text without a blank is cut in one go."""
+"""Characters of a text; people want to read the difference, and text without a blank is cut in one go."""
 AROUND: Final = 12
 """Words that are shown on either side of a difference."""
 _MOST_COMPARED: Final = 1500
-"""Words between the first and the last difference that are compared; it takes their square in time."""
+"""Words between the first and the last difference that are compared; the time grows with their square."""
 _MOST_SHOWN: Final = 500
 """Words of a side."""
 
@@ -33,7 +33,7 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True)
 class Hunk:
-    """What stands side by side."""
+    """The two sides of a hunk."""
 
     left: tuple[Run, ...]
     right: tuple[Run, ...]
@@ -42,7 +42,7 @@ class Hunk:
 @dataclass(frozen=True)
 class TextDifference:
     """``same`` counts words that are in both, ``removed`` and ``added`` those of one side alone. ``cut`` says that the
-    texts go on: what follows is neither compared nor counted."""
+    texts go on: the rest is neither compared nor counted."""
 
     hunks: tuple[Hunk, ...]
     same: int
@@ -59,12 +59,12 @@ class _Change(NamedTuple):
 
 
 def difference_of(a: str, b: str, cut: Cut) -> TextDifference:
-    """The difference of two texts in words, in their spelling; of long texts that of the beginnings."""
+    """The difference of two texts in words, in their spelling; of long texts only the beginnings."""
     return difference(*(tuple(islice(words(text[:_MOST_CHARACTERS], cut), _MOST_WORDS)) for text in (a, b)))
 
 
 def how_much(found: TextDifference) -> str:
-    """What to say where the texts are longer than what was compared of them; nothing where they are not."""
+    """The message if the texts are longer than the part that was compared; nothing if they are not."""
     longer = found.same + max(found.removed, found.added)
     return f" (of the first {_MOST_WORDS:,} words)" if longer >= _MOST_WORDS else ""
 
@@ -86,7 +86,7 @@ def difference(a: Sequence[Word], b: Sequence[Word]) -> TextDifference:
 
 
 def _changes(a: Sequence[Word], b: Sequence[Word]) -> tuple[list[_Change], int, bool]:
-    """What differs, up to where the texts are compared: the place in ``a``, and whether they go on."""
+    """The changes up to where the texts are compared: the place in ``a``, and whether they go on."""
     keys_a, keys_b = [word.key for word in a], [word.key for word in b]
     least = min(len(keys_a), len(keys_b))
     begin = next((n for n in range(least) if keys_a[n] != keys_b[n]), least)
@@ -105,7 +105,7 @@ def _changes(a: Sequence[Word], b: Sequence[Word]) -> tuple[list[_Change], int, 
 
 
 def _grouped(changes: Sequence[_Change]) -> list[list[_Change]]:
-    """Changes between which fewer words are equal than would be shown around them."""
+    """Changes with fewer equal words between them than would be shown around them."""
     groups: list[list[_Change]] = []
     for change in changes:
         if groups and change.a - groups[-1][-1].a_end <= 2 * AROUND:
@@ -116,7 +116,7 @@ def _grouped(changes: Sequence[_Change]) -> list[list[_Change]]:
 
 
 def _hunk(a: Sequence[Word], b: Sequence[Word], group: Sequence[_Change], before: int, behind: int) -> Hunk:
-    """Both sides of a group of changes, with so many equal words before and behind it."""
+    """Both sides of a group of changes, with this many equal words before and after it."""
     left, right = [_run("same", a, group[0].a - before, group[0].a)], [_run("same", b, group[0].b - before, group[0].b)]
     for number, change in enumerate(group):
         left += _changed(a, change.a, change.a_end)
@@ -133,8 +133,8 @@ def _run(kind: Kind, text: Sequence[Word], begin: int, end: int) -> Run:
 
 
 def _changed(text: Sequence[Word], begin: int, end: int) -> list[Run]:
-    """Words of one side alone, and what stands behind the last of them, which is no word and not marked. A text that is
-    in one page alone may be as long as the page."""
+    """Words of one side alone, and the text after the last of them, which is no word and not marked. A text that is in
+    one page alone may be as long as the page."""
     if begin == end:
         return []
     shown = min(end, begin + _MOST_SHOWN // 2)

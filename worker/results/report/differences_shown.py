@@ -12,14 +12,14 @@ from worker.results.report.samples import SampledPair, TextKey, key_of
 from worker.results.report.words import Cut
 
 MOST_BYTES: Final = 1_300_000
-"""Of all pairs together; a report has to open at once, and to be sent by mail."""
+"""Bytes of all pairs together; a report has to open at once, and to be sent by mail."""
 _MOST_CHARACTERS: Final = 4_000
-"""Of a run: a word may be as long as its page."""
+"""Characters of a run: a word may be as long as its page."""
 _EMPTY_LINES: Final = re.compile(r"[^\S\n]*\n\s*\n")
 
 
 def side_by_side(samples: Sequence[SampledPair], texts: Mapping[TextKey, str], cut: Cut) -> Markup:
-    """A closed part a pair, the first one open."""
+    """A closed part for each pair, the first one open."""
     shown: list[Markup] = []
     size = 0
     for sample in samples:
@@ -62,7 +62,7 @@ def _in_words(found: TextDifference) -> str:
 
 
 def hunks_shown(found: TextDifference) -> Markup:
-    """What differs, with the words around it; on the left words of the first text alone are marked."""
+    """The differences, with the words around them; on the left words of the first text alone are marked."""
     if not found.hunks:
         return tag("p", "No word differs; the pages may differ in what is not compared, such as menus.", class_="quiet")
     hunks = [tag("div", _side(hunk, "del"), _side(hunk, "ins"), class_="sides hunk") for hunk in found.hunks]

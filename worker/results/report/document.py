@@ -1,4 +1,4 @@
-"""The frame of a page for people: one file of HTML that loads nothing, and runs nothing but a script of its own."""
+"""The frame of a page for people: one file of HTML that loads nothing, and runs nothing except its own script."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def document(
 ) -> str:
     """The whole file. The same contents make the same bytes.
 
-    ``parts`` have a title and what stands in them by the name that links to them; a menu behind the ``heading`` lists
-    them. ``skip`` is the name of all parts together, and what the link says that leads there. ``script`` may be empty.
+    ``parts`` have a title and content by the name that links to them; a menu after the ``heading`` lists them. ``skip``
+    is the name of all parts together, and the text of the link that leads there. ``script`` may be empty.
     """
     allowed = f"style-src {_hashed(style)};" + (f" script-src {_hashed(script)};" if script else "")
     policy = f"default-src 'none'; img-src data:; {allowed} base-uri 'none'; form-action 'none'"

@@ -1,4 +1,4 @@
-"""What looks wrong in a scan: each with what speaks for it and what to do next."""
+"""Suspicious results of a scan: each with its evidence and the next move."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from worker.results.report.tally import SHORT, Tally
 
 _SHOWN: Final = 10
 _LEAST_PAGES: Final = 10
-"""Fewer pages of a template, or of a group, say nothing of it."""
+"""Fewer pages of a template, or of a group, prove nothing."""
 _LEAST_TAKEN: Final = 3
 """Copies under titles of their own; two may have them by chance."""
 _UNRELATED_TEMPLATES: Final = 4
 _ONE_SITE: Final = 0.9
-"""Share of a group's pages from which on it is one host's, or one template's."""
+"""With this share of a group's pages or more, the group is one host's, or one template's."""
 _MANY_HOSTS: Final = 4
 _NOTICE_TOKENS: Final = 150
 """A text that many hosts share is rather a notice than an article if it has fewer tokens."""
 _ALIKE: Final = 0.9
 """Similarity below which the pages of a group differ in more than a number."""
 _NOTICEABLE: Final = 0.01
-"""Share of all pages from which on a thing is worth being told."""
+"""Share of all pages with which a finding is worth reporting."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """``says`` is what was seen, ``evidence`` a table of it, ``next_move`` what to do about it."""
+    """``says`` is the observation, ``evidence`` a table of it, ``next_move`` what to do about it."""
 
     title: str
     says: str

@@ -1,4 +1,4 @@
-"""The largest groups: what they are made of, from all their pages or from as many as can be looked at."""
+"""The largest groups: their composition, from all their pages or from as many as can be looked at."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from worker.results.groups.verdict_lines import VerdictLines
 LARGEST: Final = 200
 """Groups that are looked at."""
 _LOOKED_AT: Final = 200
-"""Pages of a group that are, evenly spread over it."""
+"""Pages of a group that are looked at, evenly spread over it."""
 _SHOWN: Final = 10
 """Pages that are named."""
 
 
 @dataclass(frozen=True)
 class GroupPicture:
-    """A group. All but ``size`` is of the pages that were looked at; ``similarity`` is the median of what is known."""
+    """A group. All but ``size`` is of the pages that were looked at; ``similarity`` is the median of known values."""
 
     url: str
     size: int

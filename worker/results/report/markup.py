@@ -1,4 +1,5 @@
-"""HTML from values: whatever is not markup already is escaped, so that no text of a page becomes part of this one."""
+"""HTML from values: everything that is not markup already is escaped, so that no text of a page becomes part of this
+page."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from crawler_plugin.wire.urls import id_or_url
 _UNSEEN: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
 )
-"""Controls, halves of surrogate pairs, and marks of direction, which would turn round what stands beside a text."""
+"""Controls, halves of surrogate pairs, and marks of direction, which would reverse the text next to them."""
 _VOID: Final = frozenset({"meta", "link"})
 
 
@@ -33,7 +34,7 @@ def escaped(text: object) -> Markup:
 
 
 def joined(*parts: object) -> Markup:
-    """One behind the other, each escaped unless it is markup."""
+    """All of them in order, each escaped unless it is markup."""
     return Markup("".join(map(escaped, parts)))
 
 
@@ -50,8 +51,8 @@ def tag(name: str, /, *children: object, **attributes: object) -> Markup:
 
 
 def address(url: str, *, followed: bool = True) -> Markup:
-    """A URL, whatever it holds, written from left to right; one of the web can be followed where that is wanted. Of a
-    page that has none its id stands there."""
+    """A URL, whatever it holds, written from left to right; an address of the web can be a link if wanted. For a page
+    without a URL its id stands there."""
     inner = tag("bdi", breakable(shortened(id_or_url(url), _LONGEST_URL)), dir="ltr")
     if not followed or not url.startswith(("http://", "https://")) or len(url) > _LONGEST_URL:
         return tag("span", inner, class_="url")
@@ -62,12 +63,12 @@ _LONGEST_URL: Final = 300
 
 
 def breakable(path: str) -> Markup:
-    """Text with places at which a line may end: behind the signs that part a URL."""
+    """Text with places at which a line may end: after the signs that separate the parts of a URL."""
     return Markup("<wbr>".join(map(escaped, _PARTS.findall(path))))
 
 
 def shortened(text: str, most: int = 160) -> str:
-    """So many characters at most."""
+    """At most this many characters."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
@@ -77,7 +78,7 @@ def whole(number: int) -> str:
 
 
 def percent(part: float, of: float) -> str:
-    """A share in per cent; of nothing a dash."""
+    """A share in per cent; a dash if there is nothing to divide."""
     if not of:
         return "–"
     share = 100 * part / of

@@ -1,4 +1,4 @@
-"""The page for people: one file of HTML that loads nothing and runs nothing but its own few lines."""
+"""The page for people: one file of HTML that loads nothing and runs nothing except its own few lines."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _LANGUAGES: Final = {
 
 @dataclass(frozen=True)
 class Contents:
-    """All that the page shows. ``largest`` are the largest of ``groups`` groups; ``pairs`` is markup already."""
+    """The content of the page. ``largest`` are the largest of ``groups`` groups; ``pairs`` is markup already."""
 
     name: str
     tally: Tally

@@ -25,7 +25,7 @@ from worker.results.report.words import cut_by
 from worker.results.rows import DEAD_LETTERS, pageless_records
 
 REPORT: Final = "report.html"
-"""What the file is called in the folder of a scan."""
+"""The name of the file in the folder of a scan."""
 
 _NO_TEXTS: Final = (
     "No pages are shown side by side: verdicts hold no texts, and this report was not given the pages. Make it again "
@@ -42,14 +42,14 @@ def write_report(
     name: str | None = None,
     sketched: bool = True,
 ) -> None:
-    """Write the report of a file of verdicts to ``out``, which is there as a whole or not at all.
+    """Write the report of a file of verdicts to ``out``, which then exists as a whole or not at all.
 
-    ``settings`` are those of the scan. ``texts_of`` is asked once for the main texts of some dozens of pages, which are
-    shown side by side; without it the report says that there are none. Records that no page could be read from are
-    counted from the dead letters beside ``rows``. ``name`` is what the report is about, by default the folder of
-    ``rows``. ``sketched`` is False for verdicts that carry no sketches, as those of the topic.
+    ``settings`` are those of the scan. ``texts_of`` is called once for the main texts of some dozens of pages, which
+    are shown side by side; without it the report says that there are none. Records that no page could be read from are
+    counted from the dead letters next to ``rows``. ``name`` is the subject of the report, by default the folder of
+    ``rows``. ``sketched`` is False for verdicts without sketches, such as those of the topic.
 
-    Memory: about 70 bytes a row, and some 100 MB besides. The file has less than 2 MB.
+    Memory: about 70 bytes for each row, and some 100 MB in addition. The file has less than 2 MB.
 
     Raises:
         UsageError: a line is no verdict or no dead letter, or the settings are not those of the scan.
@@ -77,7 +77,7 @@ def write_report(
 
 
 def _pageless(dead_letters: Path) -> Iterator[Verdict]:
-    """Records without a page, of a scan that wrote them down.
+    """Records without a page, for a scan that wrote them down.
 
     Raises:
         UsageError: the file holds something else.

@@ -1,4 +1,4 @@
-"""Pairs of pages to be read side by side: of each distance the least similar pair, and others drawn evenly."""
+"""Pairs of pages to be read side by side: for each distance the least similar pair, and others drawn evenly."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from worker.results.groups.grouping import Grouping
 from worker.results.groups.verdict_lines import VerdictLines
 
 _A_DISTANCE: Final = 2
-"""Pairs of each distance that are drawn besides the least similar one."""
+"""Pairs of each distance that are drawn in addition to the least similar one."""
 _NO_DISTANCE: Final = -1
 
 
 TextKey: TypeAlias = tuple[str, int]
-"""The file and the offset of a page, by which its text is known."""
+"""The file and the offset of a page, which identify its text."""
 TextsOf: TypeAlias = Callable[[Sequence[Verdict]], Mapping[TextKey, str]]
 """The main texts of these pages; one that cannot be read again is missing."""
 
 
 def key_of(row: Verdict) -> TextKey:
-    """Of the row's page."""
+    """The key of the row's page."""
     return row.file, row.offset
 
 
@@ -37,7 +37,7 @@ class SampledPair:
 
 
 class Samples:
-    """Chooses, of rows that it is shown one after the other; the same whatever order they come in."""
+    """Chooses from rows that it gets one after the other; the choice does not depend on their order."""
 
     def __init__(self) -> None:
         self._drawn: Final[dict[int, list[tuple[int, int]]]] = {}
@@ -59,7 +59,7 @@ class Samples:
             self._least[distance] = min(here, self._least.get(distance, here))
 
     def chosen(self, lines: VerdictLines, grouping: Grouping) -> list[SampledPair]:
-        """Pairs of which both pages stand in the file, by distance; pages without a fingerprint come last."""
+        """Pairs whose pages both stand in the file, by distance; pages without a fingerprint come last."""
         found = []
         for distance in sorted(self._drawn, key=lambda distance: (distance == _NO_DISTANCE, distance)):
             begins = [self._least[distance][2]] if distance in self._least else []

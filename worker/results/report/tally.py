@@ -1,4 +1,4 @@
-"""Counts over all rows of a scan, in memory that does not grow with them but for nine bytes a row."""
+"""Counts over all rows of a scan, in memory that grows with them by only nine bytes a row."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ class Named(NamedTuple):
 
     @property
     def pages(self) -> int:
-        """All of them."""
+        """The number of all pages."""
         return self.unique + self.duplicates + self.refetches + self.dead
 
     @property
     def judged(self) -> int:
-        """All but the dead ones, of which shares are told."""
+        """All except the dead ones; shares refer to these."""
         return self.pages - self.dead
 
 
 class Names:
-    """Pages by name. Of more than ``most`` names the rarer half is counted together, whenever there are as many."""
+    """Pages by name. Whenever there are more than ``most`` names, the rarer half is counted together."""
 
     def __init__(self, most: int = _MOST_NAMES) -> None:
         self._most: Final = most
@@ -67,12 +67,12 @@ class Names:
         numbers[kind] += 1
 
     def all(self) -> list[Named]:
-        """All names that are counted each by itself, those with most pages first."""
+        """All names that are counted separately, those with most pages first."""
         named = [Named(name, *numbers) for name, numbers in self._numbers.items()]
         return sorted(named, key=lambda one: (-one.pages, one.name))
 
     def most_duplicates(self, most: int) -> list[Named]:
-        """The names with most duplicates, and behind them all the others together."""
+        """The names with most duplicates, and after them all the others together."""
         named = sorted(self.all(), key=lambda one: (-one.duplicates, -one.pages, one.name))
         rest = [self._others, *(list(one[1:]) for one in named[most:])]
         others = Named(f"{len(named) - most + self.forgotten:,} others", *map(sum, zip(*rest, strict=True)))
@@ -86,7 +86,7 @@ class Names:
 
 
 class Tally:
-    """What the tables and charts of a report say of all rows, which are added one after the other."""
+    """The tables and charts of a report, from all rows, which are added one after the other."""
 
     def __init__(self) -> None:
         self.kinds: Final = Counter[str]()
@@ -139,7 +139,7 @@ class Tally:
         self._count_dead(record)
 
     def add_all(self, rows: Iterable[Verdict]) -> Tally:
-        """Count them all."""
+        """Count all of them."""
         for row in rows:
             self.add(row)
         return self
@@ -155,5 +155,5 @@ class Tally:
         return len(self._kinds)
 
     def columns(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
-        """Of each row its fetch time, ``UNKNOWN`` where there is none, and the place of its verdict in ``OUTCOMES``."""
+        """For each row its fetch time, ``UNKNOWN`` if there is none, and the place of its verdict in ``OUTCOMES``."""
         return np.frombuffer(self._fetched, np.int64), np.frombuffer(self._kinds, np.uint8)

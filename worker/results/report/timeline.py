@@ -25,7 +25,7 @@ _EDGE: Final = 0.005
 
 
 class Timeline(NamedTuple):
-    """``steps`` are the pages of each step, named by its beginning. ``by_time`` is False where most pages have no fetch
+    """``steps`` are the pages of each step, named by its beginning. ``by_time`` is False if most pages have no fetch
     time, so that steps are parts of the input. ``unknown`` pages are in no step."""
 
     steps: tuple[Named, ...]

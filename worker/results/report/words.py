@@ -1,4 +1,4 @@
-"""A text in words with what stands between them, so that a difference can be shown in the text as it is written."""
+"""A text in words with the text between them, so that a difference can be shown in the text as it is written."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PIECE: Final = re.compile(
 
 
 class Word(NamedTuple):
-    """A word as it is written, what it is compared by, and what stands between it and the next one."""
+    """A word as it is written, the form in which it is compared, and the text between it and the next one."""
 
     text: str
     key: str
@@ -37,9 +37,9 @@ Cut = Callable[[str], list[str]]
 
 
 def cut_by(reader: Callable[[], TextReader]) -> Cut:
-    """Words as fingerprints have them, in the spelling of the text; where that cannot be told, characters.
+    """Words as fingerprints have them, in the spelling of the text; where that is not possible, characters.
 
-    The reader, which loads a dictionary for half a second, is made when the first Chinese comes.
+    The reader, which loads a dictionary for half a second, is made when the first Chinese text comes.
     """
     made = cache(reader)
 
@@ -54,7 +54,7 @@ def cut_by(reader: Callable[[], TextReader]) -> Cut:
 
 
 def words(text: str, cut: Cut) -> Iterator[Word]:
-    """All of the text. What stands before the first word belongs to a word without letters."""
+    """All of the text. The text before the first word belongs to a word without letters."""
     waiting, behind = "", ""
     began = False
     for piece in _PIECE.finditer(text):
