@@ -162,7 +162,7 @@ def _download_one(central: Any, jar: Jar, repository: Path) -> None:
         if not jar.is_whole_in(repository):
             raise _not_fetched(jar, "its SHA-256 is not the pinned one")
     except BaseException as error:
-        path.unlink(missing_ok=True)  # Half a jar would pass for a whole one in every other program that uses this cache.
+        path.unlink(missing_ok=True)  # half a jar would pass for a whole one in other users of this cache
         if isinstance(error, (requests.RequestException, RuntimeError)):
             raise _not_fetched(jar, _innermost(error)) from error
         raise
