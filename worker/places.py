@@ -40,7 +40,7 @@ def file_system(url: str) -> tuple[Any, str]:
     """A file system of fsspec, and the path in it.
 
     Raises:
-        UsageError: fsspec, or what it needs for such a URL, is not installed.
+        UsageError: fsspec, or a package that it needs for such a URL, is not installed.
     """
     try:
         from fsspec.core import url_to_fs

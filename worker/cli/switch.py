@@ -1,5 +1,5 @@
 """``python -m worker switch --from GENERATION``: the outputs pass to the generation that the settings name; with
-``--diff`` it shows what would change by that."""
+``--diff`` it shows the changes that this would bring."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class ExpectedCounts:
-    """All that came out, next to the site that went in."""
+    """The results of the crawl, next to the site that was crawled."""
 
     site: Site
     counts: Counts

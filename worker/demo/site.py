@@ -26,7 +26,7 @@ ARCHIVE: Final = "archive"
 FRONTS: Final = "fronts"
 GONE: Final = 40
 MIRRORED_BRIEFS: Final = 12
-"""Of each language."""
+"""Pages of briefs, in each language, that are mirrored."""
 UNDECLARED: Final = frozenset({"longyao", "zaodian"})
 """Articles whose mirror is in GBK and does not say so, neither in its header nor in its markup."""
 

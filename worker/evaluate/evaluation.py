@@ -1,4 +1,4 @@
-"""Labelled pairs and methods → the calls of each method, how right they are, and what it costs."""
+"""Labelled pairs and methods → the calls of each method, how right they are, and its costs."""
 
 from __future__ import annotations
 

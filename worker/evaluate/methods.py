@@ -58,7 +58,7 @@ class Method(Protocol):
 
     @property
     def name(self) -> str:
-        """As ``--methods`` takes it."""
+        """Its name for ``--methods``."""
 
     def maker(self) -> Maker:
         """A new maker; it loads dictionaries, so it is made once in each process."""

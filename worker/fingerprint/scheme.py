@@ -63,7 +63,7 @@ class Scheme:
 
     @classmethod
     def decode(cls, encoded: bytes) -> Scheme:
-        """Read what ``encode`` wrote, whichever names it has.
+        """Read the output of ``encode``, with any names.
 
         Raises:
             UnreadableRecord: not a JSON object of plain values.

@@ -120,7 +120,7 @@ class TitleFilter:
             self._generations[0].drop(first)
 
     def masks_of(self, titles: NDArray[np.uint32], scopes: U64) -> U64:
-        """The masks of titles under which there is an entry in its scope, or seems to be: uint64 (n,), else 0."""
+        """The masks of titles under which there is an entry in its scope, or seems to be: uint64 (n,), otherwise 0."""
         masks = np.zeros(len(titles), np.uint64)
         _kernels().masks_of(self._places, as_kernels_take_it(titles, np.uint32), scopes, masks)
         return masks

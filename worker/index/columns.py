@@ -287,7 +287,7 @@ class Columns:
         ]
 
     def _point_at(self, number: int) -> None:
-        """Tell the kernels where a chunk is."""
+        """Tell the kernels the addresses of a chunk."""
         chunk = self._chunks[number]
         words = self.words[number & (self.ring - 1)]
         words[:, :] = 0

@@ -144,7 +144,7 @@ class Found:
 
     @property
     def reasons(self) -> NDArray[np.uint8]:
-        """Of all queries, as places in ``NEAR_REASONS``; for queries without a hit any value."""
+        """The reasons for all queries, as places in ``NEAR_REASONS``; for queries without a hit any value."""
         near = np.where(self.by_sketch, _PLACE_OF[SKETCH], _PLACE_OF[HAMMING])
         exact = np.where(self.by_bytes, _PLACE_OF[EXACT_BYTES], _PLACE_OF[EXACT_TEXT])
         return np.where(self.exact, exact, near).astype(np.uint8)

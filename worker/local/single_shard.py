@@ -73,7 +73,7 @@ class SingleShard:
         self._memory: Final = memory
         self._titles: Final = TitlesOfTexts(secret=secrets.token_bytes(16))
         self._evidence: Final[list[bytes]] = []
-        """Of pages that no sealed block holds yet."""
+        """Evidence of pages that no sealed block holds yet."""
         self._told = 0
         blocks = list(blocks)
         for block in blocks[last_start(blocks) :]:
@@ -187,7 +187,7 @@ class SingleShard:
         self._live.tidy()
 
     def _seal_evidence(self) -> None:
-        """Of all pages up to the end of the last block."""
+        """Seal the evidence of all pages up to the end of the last block."""
         evidence = b"".join(self._evidence)
         self._told += len(evidence)
         if self._told > _TOLD_ANEW:

@@ -27,7 +27,7 @@ UNNAMED: Final = "none"
 MOST_HOSTS: Final = 100_000
 """Hosts with numbers of their own, about 30 MB; pages of any further ones are counted together, as ``other``."""
 NO_HOST: Final = "none"
-"""Of a page without a URL that names one."""
+"""The host of a page whose URL names none."""
 OUTCOMES: Final = ("unique", "duplicate", "refetch", "dead")
 
 _LONGEST: Final = 100

@@ -75,7 +75,7 @@ class Drained:
 
     @property
     def survivors(self) -> Survivors:
-        """Of all shards."""
+        """The survivors of all shards."""
         suspects = {order for covered in self.covers for order in covered.suspects}
         return Survivors(self.state, suspects, lambda: heapq.merge(*map(_rows, self.covers), key=itemgetter(0)))
 

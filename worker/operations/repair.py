@@ -94,7 +94,7 @@ class State:
 
     @classmethod
     def of(cls, block: Block) -> State:
-        """As of the last batch of a block."""
+        """The state as of the last batch of a block."""
         return cls(block.to, block.answers_offset, block.watermark, dict(block.claimed_up_to), forgotten_of(block))
 
     @property

@@ -38,7 +38,7 @@ class Results:
 
     Args:
         lines: whether each verdict is a line of ``verdicts.jsonl``, too; only on this machine.
-        parts: whether columns are files of a million rows in the folder ``PARTS``; else they are one file.
+        parts: whether columns are files of a million rows in the folder ``PARTS``; otherwise they are one file.
     """
 
     def __init__(self, target: Folder, *, lines: bool, parts: bool) -> None:
@@ -47,7 +47,7 @@ class Results:
         self._letters: Final = self._opened(target, DEAD_LETTERS)
         self._columns: Final = _Columns(target, parts)
         self.by_archive: Final[list[VerdictCounts]] = []
-        """Of each archive that has ended."""
+        """The counts of each archive that has ended."""
         self._counts = VerdictCounts()
         self.pages = self.copies = self.broken = 0
 

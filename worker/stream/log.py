@@ -166,7 +166,7 @@ class Membership(NamedTuple):
 
 
 class Polled(NamedTuple):
-    """What one poll of ``pages`` brought, in this order: partitions lost, partitions gained, records."""
+    """The results of one poll of ``pages``, in this order: partitions lost, partitions gained, records."""
 
     lost: Sequence[int]
     gained: Sequence[int]
@@ -190,7 +190,7 @@ class Held(NamedTuple):
 
 
 class ShardsPolled(NamedTuple):
-    """What one poll of the group on ``index`` brought, in this order: roles lost, roles gained.
+    """The results of one poll of the group on ``index``, in this order: roles lost, roles gained.
 
     ``assigned``: the poll reports an assignment, which may have changed nothing here. An evicted member learns of its
     loss without an assignment.

@@ -28,7 +28,7 @@ class PartitionState(Enum):
     REPLAYING = "replaying"
     """Reads both logs from its replay point: decisions already given, claims already made."""
     CLAIMING = "claiming"
-    """Claims what it consumes, commits what is decided."""
+    """Claims the pages that it consumes, commits the decided ones."""
     UNCLAIMED = "unclaimed"
     """Beyond the partitions that this worker claims: its pages wait for a worker that claims more."""
     LOST = "lost"

@@ -174,7 +174,7 @@ class Worker:
         )
 
     def close(self) -> None:
-        """Stop reading; the next owner does what is not committed."""
+        """Stop reading; the next owner does all that is not committed."""
         for follower in self.followers:
             follower.close()
         for shard in self.shards.values():

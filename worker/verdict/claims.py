@@ -288,7 +288,7 @@ class Claims(Sequence[Claim]):
 
     @cached_property
     def flagged(self) -> Flagged | None:
-        """What the flags mean for these claims, None where no claim has any."""
+        """The flags' effect on these claims, None where no claim has any flag."""
         if self.flags is None:
             return None
         first: dict[str, int] = {}

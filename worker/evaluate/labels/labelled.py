@@ -54,7 +54,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two documents and what is known of them.
+    """Two documents and the known facts on them.
 
     ``tokens`` is the listed length of the longer side, None if it was not listed. ``facets`` are further names by which
     results are grouped: band, class, relation, kind. A relation that only repeats the class does not count.

@@ -211,12 +211,12 @@ else:
 
     @compiled("uint64(int64, uint32, uint32, int64)", inline=True)
     def near_32(address: int, tag: Any, radius: Any, count: int) -> Any:
-        """As ``near_64``, of up to 32."""
+        """As ``near_64``, for up to 32 tags."""
         return _near_32(address, tag, radius)
 
     @compiled("uint64(int64, uint32, uint32, int64)", inline=True)
     def near_16(address: int, tag: Any, radius: Any, count: int) -> Any:
-        """As ``near_64``, of up to 16."""
+        """As ``near_64``, for up to 16 tags."""
         return _near_16(address, tag, radius)
 
     @compiled("uint64(int64, uint32, int64)", inline=True)

@@ -37,7 +37,7 @@ class Parsed(NamedTuple):
         return self.value_at(*placed)
 
     def value_at(self, attribute: int, begin: int, end: int) -> str:
-        """The same of the other columns of such a row."""
+        """The same for the other columns of such a row."""
         value = self._between(begin, end).replace("\0", "\ufffd")
         return value if attribute == EMPTY else unescaped_value(value)
 

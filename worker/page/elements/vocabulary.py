@@ -54,7 +54,7 @@ NOSCRIPT: Final = 1 << 23
 """Shown to readers that run no scripts, such as a crawler."""
 BUTTON: Final = 1 << 24
 TITLING: Final = 1 << 25
-"""Names what follows it: a heading, the summary of details, a term."""
+"""Names the content after it: a heading, the summary of details, a term."""
 SHOWN_IF_MARKED: Final = 1 << 26
 """Unseen, unless an attribute says otherwise: ``MARKED_SHOWN``."""
 SCOPE: Final = 1 << 28

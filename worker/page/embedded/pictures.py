@@ -59,7 +59,7 @@ _PARAMETERS: Final = names(
     "picture pb name slug n page p key episode chart embed docid href u link"
 )
 _ASKED: Final = "q"
-"""Of a map what it shows, of a picture how good it is."""
+"""Parameters that say what a map shows, and how good a picture is."""
 _NO_CONTENT: Final = names(
     "logo logos icon icons avatar avatars gravatar spacer pixel blank transparent sprite badge button btn spinner "
     "loader loading placeholder emoji emojis smiley smilies smileys flag flags arrow bullet favicon captcha recaptcha "

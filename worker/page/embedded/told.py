@@ -1,7 +1,7 @@
 """The text that a page's scripts hold in place of its visible text: about which things, and which is the page's own.
 
 JSON-LD is in the words of schema.org. ``articleBody`` is an article's text. For a recipe, a product, an event, a job or
-the questions of a page the text is what stands under ``_TEXTS``. Text of other schema.org types, such as publishers,
+the questions of a page the text stands under ``_TEXTS``. Text of other schema.org types, such as publishers,
 related products and reviews, is left out.
 
 In the state that scripts start from, a *thing* is an object with a title of its own. An object without a title is part

@@ -1,6 +1,6 @@
 """Which text of a page browsers show (HTML Living Standard, section 15, Rendering), whatever it is about.
 
-Most elements are shown or not by their name alone, as ``vocabulary`` has it. The others:
+Most elements are shown or not by their name alone, as in ``vocabulary``. The others:
 
 - A ``<template>`` is shown if it is a shadow root, and then its host shows its other content only if the root has a
   ``<slot>``. A ``<textarea>`` is text if no user may write in it, but not if it holds markup: that is there to be

@@ -160,8 +160,7 @@ def letters() -> dict[int, str]:
 
 
 def evened_out(text: str) -> str:
-    """The text without what is left out, and spelled by ``letters``: all that can be done without a look at
-    neighbours."""
+    """The text without ``left_out``, and spelled by ``letters``: all that can be done without a look at neighbours."""
     return left_out().sub("", text).translate(letters())
 
 

@@ -58,7 +58,7 @@ PAIRS: Final = 1 << 30
 """It has a part in ``Spellings.pairs``."""
 IS_MARK: Final = 1 << 31
 KEEPS: Final = 1 << 21
-"""Of a spelling in ``Spellings.pairs``: the character before stays."""
+"""Mark of a spelling in ``Spellings.pairs``: the character before stays."""
 
 LATIN: Final = ((0x61, 0x7B), (0xDF, 0x250))
 """Lower case, accents included; of the characters in between, two signs are no letters, which does not matter here."""

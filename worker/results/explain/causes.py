@@ -161,7 +161,7 @@ class _Text:
         return self._low[n]
 
     def ngram(self, n: int, place: int) -> tuple[str, ...]:
-        """As it is spelled; before the first and after the last token stands an empty one."""
+        """The n-gram's spelling; an empty token stands before the first and after the last one."""
         return self._units[place : place + n]
 
     def length_of(self, band: int) -> int:

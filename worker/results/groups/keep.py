@@ -1,4 +1,4 @@
-"""Which page of a group is kept, and what happens to pages that are not near to it."""
+"""Which page of a group is kept, and what happens to pages not near to it."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Finding:
 
 
 def findings(tally: Tally, groups: Sequence[GroupPicture]) -> list[Finding]:
-    """All that look wrong, none if nothing does."""
+    """All findings, none if nothing looks wrong."""
     return [
         *_suspects(tally),
         *_one_text_under_many_paths(groups),

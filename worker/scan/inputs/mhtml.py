@@ -56,7 +56,7 @@ def is_mhtml(beginning: bytes) -> bool:
 
 def saved_page(content: bytes) -> SavedPage | None:
     """The page in such a file: the part that it says it starts with, or the part at the address of the whole, or the
-    first one of HTML, or else of text. None if there is none.
+    first one of HTML, or otherwise of text. None if there is none.
     """
     top = _part(content.lstrip())
     parts = list(islice(_parts(top), _MOST_PARTS))

@@ -82,7 +82,7 @@ def verdict_rows(
         decisions: by one shard on the claims that were made of them, none of which is void.
         urls_at: the URLs of pages by their number, which counts the pages judged before.
         ids_at: the names of these pages.
-        is_suspect: what ``SingleShard`` says of a duplicate; None where no survivor is suspect.
+        is_suspect: whether ``SingleShard`` calls a duplicate suspect; None where no survivor is suspect.
     """
     count, pages, alive = len(records), decisions.claims.pages, decisions.claims.alive
     originals = Originals(decisions)

@@ -36,7 +36,7 @@ page could be read from. All columns may be null or left out: a page needs a URL
 
 _ROWS: Final = 256
 _BYTES: Final = 16 << 20
-"""Of a batch, about."""
+"""Bytes of a batch, about."""
 
 
 def archived(inputs: Sequence[str], settings: Settings, fields: Fields) -> Iterator[pa.RecordBatch]:

@@ -40,7 +40,7 @@ Options = Mapping[str, Any]
 def client_options(kafka: KafkaSettings) -> dict[str, Any]:
     """Keyword arguments that every client takes; for settings that are None kafka-python's defaults hold.
 
-    With OAUTHBEARER it asks for a token first, since kafka-python would go on asking without a word of what is wrong.
+    With OAUTHBEARER it asks for a token first, since kafka-python would go on asking without an error message.
 
     Raises:
         UsageError: the crc32c wheel is not installed, or a TLS file cannot be used; or no token is given, or there are

@@ -34,7 +34,7 @@ def is_at_rest(consumer: Any) -> bool:
 
 
 def join_anew(consumer: Any) -> None:
-    """Have it join its group in one of the next polls."""
+    """Make it join its group in one of the next polls."""
     consumer._coordinator.request_rejoin()
 
 

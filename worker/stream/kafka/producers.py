@@ -216,7 +216,7 @@ class Transactor(threading.Thread):
             "transaction_timeout_ms": int(timeout_seconds * 1000),
             "linger_ms": 5,
             "max_block_ms": int(timeout_seconds * 1000),
-            "compression_type": None if compression == "none" else compression,  # of what the client splits
+            "compression_type": None if compression == "none" else compression,  # of batches that the client splits
         }
         self._packing = packing(compression)
         self._timeout_seconds = timeout_seconds

@@ -35,7 +35,7 @@ POLL_BYTES: Final = 16 << 20
 MOST_HEADERS: Final = 1000
 """A record with more headers cannot be read. Two bytes can be a header that takes a hundred bytes in memory."""
 MOST_KEY_BYTES: Final = 4096
-"""Of a record that is too large a longer key is not read either."""
+"""A longer key of a record that is too large is not read either."""
 HEAD_BYTES: Final = 5 + 1 + 10 + 5
 """The most that the length, the attributes, the time and the offset of a record take, in front of everything else."""
 

@@ -192,7 +192,7 @@ def flags_of(headers: Headers) -> int:
 
 
 def _status(status: int | None) -> int:
-    """The HTTP status as a claim has it."""
+    """The HTTP status in the form of a claim."""
     return status if status is not None and 0 <= status < MOST_STATUS else 0
 
 

@@ -239,7 +239,7 @@ class LiveShard(LogSubscriber):
         )
 
     def _look_for_own(self, pending: Pending, asked: NDArray[np.bool_], found: Found, expired: int) -> None:
-        """For each pardoned claim, replace what was found by the survivor of its own URL, or by nothing; not where more
+        """For each pardoned claim, put the survivor of its own URL, or nothing, in place of the hit; not where more
         than ``MOST_PARDONED`` survivors are near to it."""
         claims, places = pending.claims, np.flatnonzero(asked)
         for query in np.flatnonzero(claims.pardoned[places] & (found.slots >= 0)).tolist():
@@ -320,7 +320,7 @@ class LiveShard(LogSubscriber):
         self.seal()
 
     def seal(self) -> bool:
-        """Pack what was decided since the last sealed block, with the header as of now; false if that is nothing.
+        """Pack the survivors since the last sealed block, with the header as of now; false if nothing was decided.
 
         A block is sealed where it ends, so that its header can never be that of a later batch, and it is immutable: if
         it is sent again after an error it is the same block under another key.

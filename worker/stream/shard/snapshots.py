@@ -73,7 +73,7 @@ class SnapshotFolder:
         return self.folder / f"{topic_name(self.prefix, INDEX, self.generation)}-{shard}.snapshot"
 
     def find(self, shard: int, log: Log, policy: Policy) -> SnapshotFile | None:
-        """The shard's snapshot, if it is of this log, scheme and shard; else the log says why it is not used."""
+        """The shard's snapshot, if it is of this log, scheme and shard; otherwise the log says why it is not used."""
         file = self.file(shard)
         try:
             found = SnapshotFile(file)

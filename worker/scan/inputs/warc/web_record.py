@@ -106,7 +106,7 @@ class _ArcLine(NamedTuple):
     date: bytes
     content_type: bytes
     size: int
-    """Of the line and the block."""
+    """Bytes of the line and the block."""
     end: int
 
 

@@ -183,7 +183,7 @@ class Member:
         return lost, gained, assigned
 
     def membership(self) -> Membership:
-        """As of the last poll that found the group at rest; if anything has happened since, as good as evicted.
+        """As of the last poll that found the group at rest; if anything has happened since, it counts as evicted.
 
         The client takes up a new generation in a thread of its own, before a poll shows what happened to the
         partitions.
