@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         CheckFailed: with ``--strict``, something could not be read.
         UsageError: an input or a folder cannot be used, or the extra ``scan`` is not installed.
         Refused: a file of that name holds other records.
-        Unavailable: an input cannot be read on, or the disk is full.
+        Unavailable: an input cannot be read to its end, or the disk is full.
     """
     require("scan", "archives are read with more than workers need")
     from worker.scan.fingerprinting import fingerprint

@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     Raises:
         UsageError: an input or a folder cannot be used, or the extra ``scan`` is not installed.
         Refused: records or a state were made with other settings, or memory does not suffice.
-        Unavailable: an input cannot be read on, or the disk is full.
+        Unavailable: an input cannot be read to its end, or the disk is full.
     """
     require("scan", "records are read with more than workers need")
     from worker.scan.judging import JudgeTask, judge, record_files

@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         CheckFailed: a page that stays could not be written; or with ``--strict``, an input could not be read.
         UsageError: an input or a folder cannot be used, or the extra ``scan`` is not installed.
         Refused: a state or an interrupted scan cannot be continued, or memory does not suffice.
-        Unavailable: an input cannot be read on, or the disk is full.
+        Unavailable: an input cannot be read to its end, or the disk is full.
     """
     require("scan", "archives are read with more than workers need")
     from worker.scan.scan import begun, scan

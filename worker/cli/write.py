@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         CheckFailed: a page could not be read a second time.
         UsageError: there are no such verdicts, an archive is not there, or the options do not go together.
         Refused: memory does not suffice, or another run has written there.
-        Unavailable: an archive cannot be read on, or there is no room.
+        Unavailable: an archive cannot be read to its end, or there is no room.
     """
     require("scan", "archives are read with more than workers need")
     from worker.places import Folder

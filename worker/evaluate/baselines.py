@@ -28,7 +28,7 @@ Grams = npt.NDArray[np.uint64]
 Signature = npt.NDArray[np.uint32]
 
 MOST_SENTENCES: Final = 10
-"""The number of longest sentences that are kept, so that their number can be swept."""
+"""The number of longest sentences that are kept, enough to try smaller numbers."""
 
 _END: Final = re.compile(r"[。！？；!?;\n]+|\.(?=\s|$)")
 _ODD: Final = 0x9E3779B97F4A7C15

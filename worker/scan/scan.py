@@ -131,7 +131,7 @@ def scan(
         UsageError: a folder cannot be used, or an archive cannot be opened.
         Refused: a state is damaged, of other settings, open elsewhere or not the one of before, or other archives are
             named than when the scan was begun; or the index may not grow any more.
-        Unavailable: the disk is full, or an archive cannot be read on.
+        Unavailable: the disk is full, or an archive cannot be read to its end.
     """
     try:
         return _scan(task, settings, plan, asked_to_stop, tell, all_judged)

@@ -76,7 +76,7 @@ class TextsAgain:
         """The beginnings of the main texts of these pages by their places, as far as they can be read.
 
         Raises:
-            UsageError, Unavailable: an archive is gone, or cannot be read on.
+            UsageError, Unavailable: an archive is gone, or cannot be read to its end.
         """
         page = self._settings.page
         task: Callable[[], MainText] = partial(MainText, page.max_bytes)

@@ -127,7 +127,7 @@ def write_archives(
         UsageError: the verdicts are those of other archives, a copy would take the place of an archive, or a form has
             no room for marks or revisits.
         Refused: another run has written there, or another process is writing.
-        Unavailable: there is no room, or an archive cannot be read on.
+        Unavailable: there is no room, or an archive cannot be read to its end.
     """
     refs = [source.ref for source in sources]
     names = targets(refs)

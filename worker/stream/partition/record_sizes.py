@@ -18,7 +18,7 @@ LEAST_BYTES: Final = 128 * 1024
 """What each topic must accept: a verdict with three of the longest URLs or a dead letter without body takes less."""
 
 _FRAMING: Final = 61 + 21
-"""Of a batch with one record, and of the record, at most (KIP-98); the client measures in the same way."""
+"""Bytes of a batch with one record, and of the record, at most (KIP-98); the client measures in the same way."""
 _COUNT: Final = 5
 """Bytes by which the number of headers may grow, with our headers, and the header ``url`` without a user's name."""
 _KEPT_HEADER: Final = 1024
