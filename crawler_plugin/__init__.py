@@ -2,7 +2,7 @@
 
 ``ADDONS = {"crawler_plugin.Addon": 500}``, or ``ITEM_PIPELINES = {"crawler_plugin.Pipeline": 300}``.
 
-What stands on the wire, which workers need too, is in ``crawler_plugin.wire``: importing it imports no Scrapy.
+``crawler_plugin.wire`` holds the formats on the wire, which workers need too: importing it imports no Scrapy.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _HOMES: Final = {
 
 
 def __getattr__(name: str) -> Any:
-    """Imported when it is first asked for (PEP 562)."""
+    """Import a name when it is first used (PEP 562)."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

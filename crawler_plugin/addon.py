@@ -20,28 +20,29 @@ from crawler_plugin.running import looking_command, only_looks, spare_loaded_mod
 from crawler_plugin.wire.errors import UsageError
 
 PIPELINE_ORDER: Final = 300
-"""Among the item pipelines: after those that correct items, before those that store them. Where items of copies are
-dropped it is before the first media pipeline, too: else the files of copies would be fetched."""
+"""Place among the item pipelines: after pipelines that correct items, before pipelines that store them. Where items of
+copies are dropped, it is also before the first media pipeline: otherwise the files of copies would be fetched."""
 CAPTURE_ORDER: Final = 1000
-"""Among the spider middlewares: the last before the spider, so that it meets what none of them turned away."""
+"""Place among the spider middlewares: the last before the spider, so that it sees only responses that no other
+middleware turned away."""
 FOUND_ITEMS_ORDER: Final = CAPTURE_ORDER + 1
-"""Nearer to the spider still: it meets items as the callback made them."""
+"""Even nearer to the spider: it sees items as the callback made them."""
 AWAITED_RESPONSES_ORDER: Final = FOUND_ITEMS_ORDER + 1
-"""The nearest of all."""
+"""The nearest to the spider of all."""
 BACK_PRESSURE_ORDER: Final = 75
-"""Among the downloader middlewares: after the filter of other sites, before robots.txt is asked for."""
+"""Place among the downloader middlewares: after the filter of other sites, before robots.txt is requested."""
 FEEDBACK_ORDER: Final = BACK_PRESSURE_ORDER - 5
-"""Before a request waits for room, so that one that is not made waits for nothing."""
+"""Before a request waits for room, so that a request that is not made does not wait."""
 
 
 class Addon(PlacesComponents):
-    """Puts the plugin's components in their places, unless the project has given them one itself."""
+    """Puts the plugin's components in their places, unless the project has placed them itself."""
 
     @classmethod
     def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:
         """Called by Scrapy once for each ``CrawlerProcess``, before anything else.
 
-        The spider's settings are not there yet, so that what one setting needs of another is looked at later.
+        The spider's settings are not there yet, so the requirements of one setting on another are checked later.
 
         Raises:
             EarlyRefusal: a setting of the project or of the command line is wrong by itself.
@@ -54,9 +55,9 @@ class Addon(PlacesComponents):
             raise EarlyRefusal(str(error)) from None
 
     def update_settings(self, settings: BaseSettings) -> None:
-        """Called by Scrapy before each crawl. Wrong settings are left to the pipeline, which refuses to be made then.
+        """Called by Scrapy before each crawl. Wrong settings are left to the pipeline, whose construction then fails.
 
-        An error here would come before Scrapy has installed its reactor, and end the other crawls of the process too.
+        An error here would come before Scrapy has installed its reactor, and would end the process's other crawls too.
         """
         read = None
         if only_looks():

@@ -1,4 +1,4 @@
-"""The bytes of a page in an item that is logged and exported, too."""
+"""The bytes of a page in an item that is also logged and exported."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(init=False, eq=False)
 class PageBody:
-    """Holds ``content`` and shows its size alone, in Scrapy's log of items and in feeds of every format.
+    """Holds ``content`` and shows only its size, in Scrapy's log of items and in feeds of every format.
 
-    Bytes themselves are no value for a JSON feed, and fill the log with pages. A feed takes this for an item in the
-    item, with one field: ``content`` is an attribute and none of the dataclass's fields.
+    A JSON feed cannot hold bytes, and in the log they would print whole pages. A feed takes this object for an item in
+    the item, with one field: ``content`` is an attribute and not one of the dataclass's fields.
     """
 
     size: int

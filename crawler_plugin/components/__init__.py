@@ -1,1 +1,1 @@
-"""What Scrapy makes of the plugin for each crawl: its middlewares and its item pipeline."""
+"""The parts of the plugin that Scrapy makes for each crawl: its middlewares and its item pipeline."""

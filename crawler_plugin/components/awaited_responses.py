@@ -1,13 +1,14 @@
-"""Callbacks that are called once the verdict on their response is there: ``DEDUP_AWAIT_RESPONSES``.
+"""Callbacks that run once the verdict on their response is there: ``DEDUP_AWAIT_RESPONSES``.
 
-Scrapy awaits what a callback returns, and no method of a middleware between the download and the callback but those of
-downloader middlewares, where a response that waits would take one of ``CONCURRENT_REQUESTS``. So, in the moment before
-its callback is called, a response is given a copy of its request with another callback: a coroutine that waits, then
-calls the spider's own, whatever kind of function that is, and returns what that returns. Before it waits the response
-has its own request again, which a spider may make anew, or a queue on the disk write down.
+Scrapy awaits the return value of a callback. Between the download and the callback it awaits only the methods of
+downloader middlewares, where a response that waits would take one of ``CONCURRENT_REQUESTS``. So, just before the
+callback is called, the response gets a copy of its request with another callback: a coroutine that waits, then calls
+the spider's own callback, whatever kind of function that is, and returns its return value. Before the coroutine waits,
+the response gets its own request back, since a spider may make that request anew, or a queue on the disk may write it
+down.
 
-What waits takes room in Scrapy as responses do whose items wait: beyond ``SCRAPER_SLOT_MAX_ACTIVE_SIZE`` bytes of them
-nothing is fetched. Nothing is held by it that a verdict needs: the page was handed over before.
+A waiting response takes room in Scrapy as a response does whose items wait: beyond ``SCRAPER_SLOT_MAX_ACTIVE_SIZE``
+bytes of them nothing is fetched. A verdict does not depend on anything that waits: the page was handed over before.
 """
 
 from __future__ import annotations
@@ -23,12 +24,13 @@ from crawler_plugin.components.component import Component
 
 
 class AwaitedResponsesMiddleware(Component):
-    """Lets callbacks wait. A spider middleware, the last before the spider, so that nothing else meets its callback."""
+    """Lets callbacks wait. A spider middleware, the last before the spider, so that no other middleware sees its
+    callback."""
 
     is_of_capture = True
 
     def process_spider_input(self, response: Response) -> None:
-        """Put the callback that waits in the place of the spider's."""
+        """Replace the spider's callback with the one that waits."""
         request, spider = response.request, self._delivery.crawler.spider
         assert request is not None
         assert spider is not None

@@ -1,26 +1,25 @@
 """Capture: the response of every callback becomes a page, whatever the spider makes of it.
 
-Scrapy components do it, which the add-on puts in their places with ``DEDUP_CAPTURE = True``. Between them stands
-what Scrapy does with a response; each meets what the other cannot:
+Scrapy components do this; the add-on puts them in their places with ``DEDUP_CAPTURE = True``. Scrapy's own handling of
+a response lies between them, so each sees what the others cannot:
 
-1. ``CaptureMiddleware``, a spider middleware, hands a response over for sending in the moment before its callback is
-   called. ``process_spider_input`` meets the final response of redirects and retries, those out of the HTTP cache and
-   those of ``handle_httpstatus_list``; robots.txt and what media pipelines fetch are not on their way to a spider and
-   do not pass there; nor do responses that another spider middleware turned away, which go to the errback.
-   ``process_spider_output`` would be too late: it is not called where a callback raises, and it is where an errback
-   was called in the callback's place.
-2. ``BackPressureMiddleware``, a downloader middleware, holds requests back while a page that was captured finds no room
-   in the budget of unconfirmed bytes. It can wait without holding up anything else, since Scrapy awaits
-   ``process_request``.
+1. ``CaptureMiddleware``, a spider middleware, hands a response over for sending just before its callback is called.
+   ``process_spider_input`` gets the final response of redirects and retries, responses from the HTTP cache and
+   responses of ``handle_httpstatus_list``. It does not get robots.txt and the files of media pipelines, which do not go
+   to a spider, nor responses that another spider middleware turned away, which go to the errback.
+   ``process_spider_output`` would be too late: it is not called where a callback raises, but it is called where an
+   errback ran in the callback's place.
+2. ``BackPressureMiddleware``, a downloader middleware, holds requests back while a captured page finds no room in the
+   budget of unconfirmed bytes. It can wait without delaying anything else, since Scrapy awaits ``process_request``.
 
-3. ``FoundItemsMiddleware``, a spider middleware, remembers which items a callback yields, so that they can be told the
+3. ``FoundItemsMiddleware``, a spider middleware, remembers which items a callback yields, so that they can get the
    verdict on the response. It is there where verdicts come back to the crawl.
 
 With ``DEDUP_AWAIT_RESPONSES`` there is one more, ``crawler_plugin.components.awaited_responses``.
 
-``process_spider_input`` itself cannot wait. So pages that find no room are those whose requests were under way when the
-budget was spent, at most ``CONCURRENT_REQUESTS``, and they were in memory already. Nothing can hang on itself: what is
-waited for in the end are confirmations, which come from the publisher's thread, whatever the crawl waits for.
+``process_spider_input`` itself cannot wait. So the pages that find no room are those whose requests were under way when
+the budget was spent, at most ``CONCURRENT_REQUESTS``, and they were in memory already. There is no deadlock: everything
+waits for confirmations in the end, which come from the publisher's thread, whatever the crawl waits for.
 """
 
 from __future__ import annotations
@@ -42,16 +41,16 @@ from crawler_plugin.wire.media_types import essence
 from crawler_plugin.wire.urls import without_userinfo
 
 META_KEY: Final = "dedup"
-"""``request.meta["dedup"] = False``: the response to this request is not published, redirected or retried neither."""
+"""``request.meta["dedup"] = False``: the response to this request is not published, also after redirects or retries."""
 
 
 PLAYWRIGHT: Final = "playwright"
-"""What scrapy-playwright puts among the flags of responses that a browser has rendered. Scrapy's HTTP cache keeps no
-flags, and gives such responses to requests that have this in their ``meta``."""
+"""The flag that scrapy-playwright puts on responses that a browser has rendered. Scrapy's HTTP cache keeps no flags,
+and gives rendered responses to requests that have this word in their ``meta``."""
 
 
 class CaptureMiddleware(Component):
-    """Publishes what callbacks get. A spider middleware."""
+    """Publishes the responses that callbacks get. A spider middleware."""
 
     is_of_capture = True
 
@@ -60,12 +59,12 @@ class CaptureMiddleware(Component):
         self._met: set[bool] = set()
 
     def process_spider_input(self, response: Response) -> None:
-        """Publish the response, unless it is none of those that are wanted, which is counted."""
+        """Publish the response if it is wanted; otherwise count it."""
         assert response.request is not None, "it is on its way to a spider"
         self._capture(response, response.request)
 
     async def judged(self, response: Response, request: Request) -> DedupVerdict:
-        """What is known of the response, which is published before its turn; it need not have its request yet."""
+        """The verdict on the response, which is published early for it; the response need not have its request yet."""
         self._capture(response, request)
         return await self._delivery.known_of(response)
 
@@ -108,7 +107,7 @@ class CaptureMiddleware(Component):
         return page
 
     def _note(self, rendered: bool, url: str) -> None:
-        """Warn, once, of a crawl that has pages of both kinds."""
+        """Warn once when a crawl has both rendered pages and others."""
         if len(self._met) == 1 and rendered not in self._met:
             was, were = ("was", "were not") if rendered else ("was not", "were")
             self._delivery.log.say(
@@ -142,7 +141,7 @@ _UNREAD: Final = {
 
 
 def is_rendered(response: Response, request: Request) -> bool:
-    """Whether scrapy-playwright's browser has made the body, scripts and all."""
+    """Whether scrapy-playwright's browser has made the body, with scripts run."""
     return PLAYWRIGHT in response.flags or ("cached" in response.flags and bool(request.meta.get(PLAYWRIGHT)))
 
 
@@ -152,23 +151,23 @@ class BackPressureMiddleware(Component):
     is_of_capture = True
 
     async def process_request(self, request: Request) -> None:
-        """Wait while captured pages wait; then the request goes on its way."""
+        """Wait while captured pages wait; then let the request go on."""
         await self._delivery.room()
 
 
 class FoundItemsMiddleware(Component):
-    """Remembers on which response an item was found. A spider middleware, the nearest to the spider of all."""
+    """Remembers on which response each item was found. A spider middleware, the nearest to the spider of all."""
 
     is_of_capture = True
 
     def process_spider_output(self, response: Response, result: Iterable[Any]) -> Iterator[Any]:
-        """Pass on what the callback yields."""
+        """Pass on everything that the callback yields."""
         for found in result:
             self._note(found, response)
             yield found
 
     async def process_spider_output_async(self, response: Response, result: AsyncIterable[Any]) -> AsyncIterator[Any]:
-        """The same for a callback that is asynchronous."""
+        """The same for an asynchronous callback."""
         async for found in result:
             self._note(found, response)
             yield found

@@ -1,4 +1,4 @@
-"""What the plugin's Scrapy components have in common: one delivery a crawl, and all of capture or nothing of it."""
+"""The common base of the plugin's Scrapy components: one delivery per crawl, and all parts of capture or none."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ from crawler_plugin.running import only_looks, spare_loaded_modules
 from crawler_plugin.wire.errors import UsageError
 
 _deliveries: Final[WeakValueDictionary[int, Delivery]] = WeakValueDictionary()
-"""By ``id`` of the crawler, which the value holds: an entry lives as long as a component that uses it."""
+"""Deliveries by ``id`` of the crawler, which the value refers to: an entry lives as long as a component that uses
+it."""
 
 
 class PlacesComponents:
-    """What an add-on is that puts the components in their places."""
+    """The base class of an add-on that puts the components in their places."""
 
 
 class Component:
     """Made by Scrapy for each crawl."""
 
     is_of_capture: ClassVar[bool] = False
-    """Whether it has nothing to do where responses are not captured."""
+    """Whether this component has nothing to do where responses are not captured."""
 
     def __init__(self, delivery: Delivery) -> None:
         self._delivery = delivery
@@ -39,9 +40,9 @@ class Component:
         """Called by Scrapy before the first request.
 
         Raises:
-            NotConfigured: the plugin, or what the component is for, is switched off, or this is ``scrapy fetch`` or
+            NotConfigured: the plugin, or the component's feature, is switched off, or this is ``scrapy fetch`` or
                 another command that only looks at pages.
-            Refusal: a setting is wrong, or responses are captured, or requests decided, without the add-on.
+            Refusal: a setting is wrong, or responses are captured, or requests are decided on, without the add-on.
         """
         if only_looks():
             raise NotConfigured
@@ -63,11 +64,12 @@ class Component:
 
 
 def _delivery_of(crawler: Crawler) -> Delivery:
-    """That of this crawler, made at the first call.
+    """The delivery of this crawler, made at the first call.
 
     Raises:
         NotConfigured: the plugin is switched off.
-        UsageError: a setting is wrong. ``NotConfigured`` would only switch the plugin off, and lose every page.
+        UsageError: a setting is wrong. ``NotConfigured`` would only switch the plugin off, and every page would be
+            lost.
     """
     found = _deliveries.get(id(crawler))
     if found is None:

@@ -1,4 +1,4 @@
-"""A file of dropped items, so that what was dropped wrongly is not lost."""
+"""A file of dropped items, so that an item that was dropped wrongly is not lost."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scrapy.exporters import JsonLinesItemExporter
 
 
 class DroppedItems:
-    """Appends JSON lines as Scrapy's feeds have them, each on its way to the disk before its item is dropped.
+    """Appends JSON lines as Scrapy's feeds have them, each written before its item is dropped.
 
     Raises:
         OSError: the file cannot be opened.
@@ -27,15 +27,15 @@ class DroppedItems:
                 self._file.write(b"\n")
 
     def write(self, item: Any, field: str | None, told: Mapping[str, Any]) -> None:
-        """Add an item with its verdict in a field of this name, whether it has such a field or not.
+        """Add an item with its verdict in the field of this name, whether or not the item declares that field.
 
         Raises:
             OSError: there is no room.
-            Exception: what Scrapy raises for an item that is no JSON.
+            Exception: what Scrapy raises for an item that cannot be written as JSON.
         """
         row = ItemAdapter(item).asdict()
         self._exporter.export_item(row if field is None else row | {field: told})
 
     def close(self) -> None:
-        """No item is dropped any more."""
+        """Close the file: no item is dropped any more."""
         self._file.close()

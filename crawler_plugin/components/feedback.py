@@ -1,16 +1,17 @@
-"""Where the crawl's requests meet what it has learned: ``DEDUP_FEEDBACK = True``.
+"""Applies what the crawl has learned to its requests: ``DEDUP_FEEDBACK = True``.
 
-A downloader middleware does it. It meets a request when Scrapy takes it out of its queue, memory, disk or Redis alike:
+A downloader middleware does this. It sees a request when Scrapy takes it out of its queue, be it in memory, on the disk
+or in Redis:
 
-- each request once, since the filter of duplicate requests has seen it before. Where requests are put into the queue a
-  page that is linked a hundred times is met a hundred times, and each time would have another chance to be explored;
-- with all verdicts that have come while it waited in the queue;
-- with the way back open: a request that is returned goes into the queue again, with whatever priority it has.
+- each request once, since the filter of duplicate requests has seen it before. At the entry of the queue a page that is
+  linked a hundred times would be seen a hundred times, and would have a new chance to be explored each time;
+- with all verdicts that came while the request waited in the queue;
+- with a way back: a request that is returned goes into the queue again, with the priority that it has then.
 
-Each request is put back once at most for each of the three reasons, the weaker ones first: it *waits* while nothing is
-known of those like it, it is *doubted* while little is known, it is *postponed* by what is known. What was postponed
-passes when it comes again: nothing better waits then. Where copies are dropped it may be dropped then, as far as
-explored pages allow it.
+Each request is put back at most once for each of three reasons, the weaker ones first: it *waits* while nothing is
+known of similar requests, it is *doubted* while little is known, it is *postponed* because of what is known. A
+postponed request passes when it comes again: nothing better waits then. Where copies are dropped, the request may be
+dropped at that point, as far as explored pages allow it.
 """
 
 from __future__ import annotations
@@ -28,22 +29,23 @@ from crawler_plugin.delivery import Delivery
 from crawler_plugin.feedback.decision import RequestDecision
 
 KEEP_KEY: Final = "dedup_keep"
-"""``request.meta["dedup_keep"] = True``: the request is made, whatever its template gives and has had."""
+"""``request.meta["dedup_keep"] = True``: the request is made, whatever its template has given and however many requests
+it has had."""
 MARK_KEY: Final = "dedup_feedback"
-"""In ``request.meta``: what was decided, for which URL, and whether the request was to be filtered. The URL, since
+"""In ``request.meta``: the decision, its URL, and whether the request was to be filtered. The URL is needed because
 spiders hand ``response.meta`` on to other requests."""
 BEHIND: Final = {
     RequestDecision.WAITED: 1,
     RequestDecision.DOUBTED: 1_000_000,
     RequestDecision.POSTPONED: 2_000_000,
 }
-"""By how much the priority of a request is lower that waits: by one, as much as Scrapy's ``DEPTH_PRIORITY`` gives to
-one more link on the way; by more than any crawl's own priorities differ."""
+"""By how much the priority of a request that is put back is lowered: by one, as much as Scrapy's ``DEPTH_PRIORITY``
+gives to one more link on the way; or by more than any crawl's own priorities differ."""
 _MADE: Final = "made"
 
 
 class FeedbackMiddleware(Component):
-    """Postpones or drops requests of templates that give only copies. A downloader middleware."""
+    """Postpones or drops requests whose templates give only copies. A downloader middleware."""
 
     def __init__(self, delivery: Delivery) -> None:
         super().__init__(delivery)
@@ -52,10 +54,10 @@ class FeedbackMiddleware(Component):
         self._learning = delivery.learning
 
     def process_request(self, request: Request) -> Request | None:
-        """Let the request go, put it behind all others, or drop it.
+        """Let the request go, put it behind other requests, or drop it.
 
         Raises:
-            IgnoreRequest: it is dropped.
+            IgnoreRequest: the request is dropped.
         """
         try:
             return self._decided(request)
@@ -69,7 +71,7 @@ class FeedbackMiddleware(Component):
         if request.method != "GET" or request.callback is NO_CALLBACK:  # a form; robots.txt or a media pipeline's
             return None
         state, dont_filter = _mark_of(request)
-        if state == _MADE:  # it is tried again
+        if state == _MADE:  # the request is retried
             return None
         memory = self._learning.memory
         was = next((waits for waits in BEHIND if waits.value == state), None)
@@ -94,7 +96,7 @@ class FeedbackMiddleware(Component):
 
 
 def _mark_of(request: Request) -> tuple[str | None, bool]:
-    """What was decided on this very request, and whether it was not to be filtered."""
+    """The earlier decision on this very request, and whether it was not to be filtered."""
     match request.meta.get(MARK_KEY):
         case [str(state), url, bool(dont_filter)] if url == request.url:
             return state, dont_filter

@@ -1,4 +1,4 @@
-"""The item pipeline: hands each item's page over, and tells the item the verdict where one comes back to the crawl."""
+"""The item pipeline: hands each item's page over, and gives the item its verdict where one comes back to the crawl."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _MISSING: Final[Mapping[str, str]] = {
     SPOOLED: "the page is in the spool, and judged when that is sent",
     TOO_LARGE: "the page is larger than the topic takes",
 }
-"""What it means that an item passes without a verdict."""
+"""Why an item passes without a verdict."""
 
 
 class Pipeline(Component):
-    """Opens and closes the delivery, also where pages do not come in items."""
+    """Opens and closes the delivery, even where pages do not come in items."""
 
     _dropped: DroppedItems | None = None
 
@@ -41,13 +41,13 @@ class Pipeline(Component):
         self._delivery.show()
 
     async def process_item(self, item: Any) -> Any:
-        """Hand the item's page over, if it has one, and return the item; waits while there is no room.
+        """Hand the item's page over, if the item has one, and return the item; waits while there is no room.
 
-        Where verdicts come back to the crawl, it waits for that of the page and tells the item. Where responses are
-        captured, the item's page was handed over already, and what the item holds is not read.
+        Where verdicts come back to the crawl, this waits for the page's verdict and gives it to the item. Where
+        responses are captured, the item's page was handed over already, and the item's own fields are not read.
 
         Raises:
-            DropItem: the verdict is one whose items are dropped.
+            DropItem: items with this verdict are dropped.
         """
         settings = self._delivery.settings
         if settings.captured is not None:
@@ -69,7 +69,7 @@ class Pipeline(Component):
         return item
 
     async def close_spider(self) -> None:
-        """Wait for what Kafka has not confirmed, or write the state."""
+        """Wait for the pages that Kafka has not confirmed, or write the state."""
         try:
             await self._delivery.close()
         finally:
@@ -83,7 +83,7 @@ class Pipeline(Component):
         """The file of dropped items, if there is to be one.
 
         Raises:
-            Refused: it cannot be opened.
+            Refused: the file cannot be opened.
         """
         if self._delivery.settings.dropped is None:
             return None
@@ -121,12 +121,13 @@ class Pipeline(Component):
             )
 
     def _is_kept(self, item: Any, field: str | None, told: Told) -> bool:
-        """Whether the item may be dropped: it is in the file of dropped items, if there is to be one."""
+        """Whether the item may be dropped: true once it is in the file of dropped items, or where there is no such
+        file."""
         if self._dropped is None:
             return True
         try:
             self._dropped.write(item, field, told)
-        except Exception as error:  # whatever an item holds, and a disk that is full
+        except Exception as error:  # the item's values may raise anything, and a disk may be full
             self._delivery.log.skip(
                 stats.UNDROPPED,
                 f"a {type(item).__name__} passes though it is to be dropped, as it cannot be written to DEDUP_DROPPED "
@@ -136,7 +137,7 @@ class Pipeline(Component):
         return True
 
     def _page(self, item: Any) -> PageRecord | None:
-        """The record to send, or None where the item has none, which is counted."""
+        """The record to send, or None where the item has no page, which is counted."""
         origin = self._delivery.origin
         try:
             page = origin.page(item, self._delivery.now_ms())

@@ -1,6 +1,6 @@
-"""Kinds of settings: what may be written for one, and how that is read.
+"""Kinds of settings: which values a setting takes, and how they are read.
 
-Each kind takes text, too, as ``scrapy crawl -s NAME=VALUE`` gives it.
+Each kind also takes text, as ``scrapy crawl -s NAME=VALUE`` gives it.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ OUR_FIELDS: Final = (
     *("url", "body", "text", "status", "encoding", "content_type", "fetched"),
     *("dedup", "dedup_scope", "dedup_store", "dedup_pardon"),
 )
-"""What the plugin reads of an item, by our names; ``DEDUP_FIELDS`` maps them to the item's."""
+"""The fields that the plugin reads from an item, by our names; ``DEDUP_FIELDS`` maps them to the item's names."""
 _ANY: Final = re.compile(r".+", re.DOTALL)
 _SERVER: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:,\[\]/]+):([0-9]{1,5})")
 _ADDRESS: Final = re.compile(r"(?:(.+):)?([0-9]{1,5})", re.DOTALL)
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]*")
 _LARGEST_PORT: Final = 65535
 _WORDS: Final = {"true": True, "1": True, "false": False, "0": False}
-"""As Scrapy reads them, so that ``-s NAME=False`` and ``-s NAME=0`` are no."""
+"""Read as Scrapy reads them, so that ``-s NAME=False`` and ``-s NAME=0`` mean no."""
 
 
 class SettingKind(NamedTuple):
-    """``allowed`` says what to write, and ``detail`` more about it where that was not done.
+    """``allowed`` says which values are allowed, and ``detail`` says more about it after a wrong value.
 
-    ``read`` makes of a value what the plugin uses. It raises ``ValueError``, ``TypeError`` or ``LookupError`` where it
-    cannot, or a ``WrongValue``.
+    ``read`` turns a value into the form that the plugin uses. It raises ``ValueError``, ``TypeError``, ``LookupError``
+    or ``WrongValue`` where it cannot.
     """
 
     allowed: str
@@ -44,12 +44,13 @@ class SettingKind(NamedTuple):
     detail: str = ""
 
     def but(self, needs: str) -> SettingKind:
-        """The same, with what a value needs besides."""
+        """The same kind with one more requirement on its values."""
         return self._replace(allowed=f"{self.allowed}; {needs}")
 
 
 class WrongValue(ValueError):
-    """There is more to say than what to write: ``detail`` behind it, or ``problems`` in its place."""
+    """A wrong value with more to say than which values are allowed: ``detail`` follows that, ``problems`` replace
+    it."""
 
     def __init__(self, detail: str = "", problems: Sequence[str] = ()) -> None:
         super().__init__(detail)
@@ -58,13 +59,13 @@ class WrongValue(ValueError):
 
 
 def whole_number(least: int, most: int, allowed: str = "") -> SettingKind:
-    """From ``least`` to ``most``."""
+    """A whole number from ``least`` to ``most``."""
     told = allowed or f"a whole number from {least} to {most}"
     return SettingKind(told, lambda value: _bounded(int(str(value)), least, most), f" (here at least {least})")
 
 
 def seconds(most: int) -> SettingKind:
-    """From 0 to ``most``."""
+    """Seconds from 0 to ``most``."""
     return SettingKind(f"seconds, a number from 0 to {most}", lambda value: _bounded(float(str(value)), 0, most))
 
 
@@ -74,7 +75,7 @@ def choice(*choices: str) -> SettingKind:
 
 
 def name(most: int) -> SettingKind:
-    """Part of a topic's name, of ``most`` characters; it may be empty."""
+    """Part of a topic's name, of at most ``most`` characters; it may be empty."""
     allowed = f"text of letters, digits, dots, hyphens and underscores, at most {most} characters"
 
     def read(value: Any) -> str:

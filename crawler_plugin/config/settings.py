@@ -1,7 +1,7 @@
 """The plugin's settings: read and checked once, before the first request.
 
-A wrong value stops the crawl at its start, since the alternative is a crawl of hours whose pages went nowhere. All that
-is wrong is told at once.
+A wrong value stops the crawl at its start, since the alternative is a crawl of hours whose pages went nowhere. One
+message names all errors at once.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ OnFull: TypeAlias = Literal["block", "spool", "fail"]
 Mode: TypeAlias = Literal["kafka", "local"]
 
 _ENABLED: Final = "DEDUP_ENABLED"
-"""Is read before all others, and they are not where it is False."""
+"""Read before all other settings, which are not read where it is False."""
 MISSPELT: Final = 0.8
-"""How alike two names are, of which one is taken for the other misspelt. Lower, and DEDUP_STRATEGY of another add-on
-passes for DEDUP_STATE."""
+"""How similar a name must be to a setting's name to count as a misspelling of it. If this were lower, DEDUP_STRATEGY of
+another add-on would pass for DEDUP_STATE."""
 
 
 @dataclass(frozen=True)
 class PluginSettings:
-    """What the plugin was told, checked. ``connection`` are keyword arguments of ``KafkaProducer``."""
+    """The plugin's settings, checked. ``connection`` holds keyword arguments of ``KafkaProducer``."""
 
     bootstrap_servers: tuple[str, ...]
     topic: str
@@ -53,42 +53,43 @@ class PluginSettings:
     give_up_seconds: float = 300.0
     required: bool = False
     jobs: str = topic_name(DEFAULT_PREFIX, JOBS)
-    """The topic that is told how many pages of which job there were."""
+    """The topic that gets the number of pages of each job."""
     patience: float = 0.0
-    """Seconds for which an item waits for a worker's verdict on its page; 0: it does not."""
+    """Seconds for which an item waits for a worker's verdict on its page; 0: it does not wait."""
     awaits_responses: bool = False
-    """Whether callbacks wait for the verdict on their response, too."""
+    """Whether callbacks also wait for the verdict on their response."""
     is_dry_run: bool = False
-    """Whether nothing is dropped, and all that would be is counted."""
+    """Whether nothing is dropped, and everything that would be dropped is counted."""
     verdicts: str = topic_name(DEFAULT_PREFIX, VERDICTS)
     dead_letters: str = topic_name(DEFAULT_PREFIX, DEAD_LETTERS)
     spool: str | None = None
-    """A path in which %(spider)s and %(job)s stand for names; None: there is none."""
+    """A path in which %(spider)s and %(job)s stand for names; None: there is no spool."""
     spool_bytes: int = 1024**3
     captured: Wanted | None = None
     """What is captured of the responses that callbacks get; None: pages come in items."""
     mode: Mode = "kafka"
     state: str | None = None
-    """A path in which %(spider)s and %(job)s stand for names; None: what was judged is forgotten with the crawl."""
+    """A path in which %(spider)s and %(job)s stand for names; None: the state is lost at the end of the crawl."""
     config: str | None = None
     local_python: str | None = None
     """The interpreter that judges; None: this one."""
     drop: frozenset[str] = frozenset()
     """The verdicts whose items are dropped."""
     dropped: str | None = None
-    """A path in which %(spider)s and %(job)s stand for names; None: items that are dropped are gone."""
+    """A path in which %(spider)s and %(job)s stand for names; None: dropped items are not kept."""
     metrics: ListenAddress | None = None
-    """Where the crawl's metrics are asked for; None: nowhere."""
+    """The address at which the crawl shows its metrics; None: nowhere."""
     feedback: FeedbackPolicy | None = None
-    """How requests are decided by what their templates gave; None: they are not."""
+    """How to decide on requests by the verdicts on their templates; None: requests are not decided on."""
     foreign: tuple[str, ...] = ()
-    """Names that begin with ``DEDUP_`` and are no settings of the plugin, nor look as if they were meant to be."""
+    """Names that begin with ``DEDUP_`` and are neither settings of the plugin nor misspelt settings."""
 
     @classmethod
     def read(cls, settings: BaseSettings, *, are_merged: bool = True) -> PluginSettings:
         """Read all settings that begin with ``DEDUP_``.
 
-        Before those of the spider are merged, each is read by itself: what it lacks the spider may bring.
+        Before the spider's settings are merged, each setting is read by itself: the spider may still bring what is
+        missing.
 
         Raises:
             UsageError: one or more of them are wrong; the message names each and says what to write.
@@ -144,7 +145,7 @@ class PluginSettings:
 
     @property
     def longest_wait(self) -> float | None:
-        """Seconds for which a verdict is waited for; None: until the process that judges has said what there is."""
+        """Seconds to wait for a verdict; None: until the process that judges has answered."""
         return None if self.mode == "local" else self.patience
 
 
@@ -154,11 +155,11 @@ _AS_TOLD: Final = (
     *("bootstrap_servers", "fields", "buffer_bytes", "max_page_bytes", "oversize", "flush_timeout", "compression"),
     *("on_full", "give_up_seconds", "required", "spool_bytes", "mode", "config", "local_python", "dropped"),
 )
-"""Those that are what the setting of their name says, and nothing else."""
+"""Fields that simply hold the value of the setting of their name."""
 
 
 def is_enabled(settings: BaseSettings) -> bool:
-    """Whether the plugin is to do anything.
+    """Whether the plugin is switched on.
 
     Raises:
         UsageError: ``DEDUP_ENABLED`` is neither yes nor no.
@@ -170,14 +171,14 @@ def is_enabled(settings: BaseSettings) -> bool:
 
 
 class _Reader:
-    """Reads one setting after the other and gathers what is wrong."""
+    """Reads one setting after the other and collects the problems."""
 
     def __init__(self, settings: BaseSettings) -> None:
         self._settings = settings
         self._problems: dict[str, list[str]] = {}
 
     def read(self, name: str, kind: SettingKind | None = None) -> Any:
-        """What it says, or its default says where it is wrong; ``kind``: what is read now instead of its own."""
+        """The setting's value, or its default where the value is wrong; ``kind`` replaces the setting's own kind."""
         setting = SETTINGS[name]
         value = self._value(name)
         kind = kind or setting.kind
@@ -197,7 +198,7 @@ class _Reader:
             )
 
     def foreign_names(self) -> tuple[str, ...]:
-        """Names of other programs, which may begin as ours do; one that is close to ours is a problem."""
+        """Names of other programs, which may begin as ours do; a name that is close to one of ours is a problem."""
         foreign = []
         for name in self._settings:
             if isinstance(name, str) and name.startswith(PREFIX) and name not in SETTINGS:
@@ -209,7 +210,7 @@ class _Reader:
         return tuple(foreign)
 
     def refuse_without_effect(self, read: PluginSettings) -> None:
-        """What one setting needs of another one."""
+        """Collect settings that have no effect without another setting."""
         if read.mode != "local":
             self._refuse_set("DEDUP_MODE = 'local'", "DEDUP_STATE", "DEDUP_CONFIG", "DEDUP_LOCAL_PYTHON")
         names = "DEDUP_DROP", "DEDUP_DROP_REFETCHES", "DEDUP_DROPPED"
@@ -232,8 +233,8 @@ class _Reader:
 
 
 def _meant_by(name: str) -> str | None:
-    """The setting of ours, without its prefix, that was meant by a name that none has: it is misspelt, or words of it
-    are left out.
+    """The setting of ours, without its prefix, that an unknown name was meant for: the name is misspelt, or words are
+    missing.
     """
     for setting in SETTINGS:
         ours = setting.removeprefix(PREFIX)

@@ -1,4 +1,4 @@
-"""Which responses are pages: by status and by content type."""
+"""Decides by status and content type which responses are pages."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from crawler_plugin.wire.errors import UsageError
 from crawler_plugin.wire.media_types import essence, kind_of_type
 
 _USUAL: Final = {"html": "text/html", "json": "application/json", "xml": "application/xml"}
-"""Servers have other names for each of these, as ``application/html``."""
+"""Servers also send other names for each of these, such as ``application/html``."""
 _TYPE: Final = re.compile(r"[a-z0-9!#$&^_.*-]+/[a-z0-9!#$&^_.+*-]+")
 _STATUSES: Final = re.compile(r"([1-9][0-9]{2})(?:-([1-9][0-9]{2}))?")
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """``types`` may hold ``*`` for any letters, as in ``text/*``; ``statuses`` are ranges with both ends in them."""
+    """``types`` may hold ``*`` for any letters, as in ``text/*``; ``statuses`` are ranges that include both ends."""
 
     types: tuple[str, ...]
     statuses: tuple[tuple[int, int], ...]
 
     def has_status(self, status: int) -> bool:
-        """Whether a response of this status is wanted."""
+        """Whether a response with this status is wanted."""
         return any(first <= status <= last for first, last in self.statuses)
 
     def has_type(self, content_type: str) -> bool:
