@@ -1,6 +1,6 @@
-"""What the plugin counts and says of one crawl: Scrapy's stats, and log lines of the spider's.
+"""The plugin's counts and log lines for one crawl: Scrapy's stats, and lines of the spider's logger.
 
-What there is to say is said where it happens, each time with the reader's next move.
+Each message is logged where its cause is, and says what the reader can do next.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _log: Final = logging.getLogger(__name__)
 
 
 class CrawlLog:
-    """Written in the event loop's thread alone, but for what is said at the exit of the process."""
+    """Used in the event loop's thread alone, except for messages at the exit of the process."""
 
     def __init__(self, crawler: Crawler) -> None:
         assert crawler.stats is not None, "Scrapy makes the stats before its components"
@@ -23,7 +23,7 @@ class CrawlLog:
         self._warned: set[str] = set()
 
     def say(self, level: int, message: str) -> None:
-        """Log it as the spider's."""
+        """Log the message with the spider's logger."""
         _log.log(level, message, extra={"spider": self._crawler.spider})
 
     def count(self, name: str, by: float = 1) -> None:
@@ -31,11 +31,11 @@ class CrawlLog:
         self._stats.inc_value(name, by)  # type: ignore[arg-type]  # seconds are added up as well
 
     def put(self, name: str, value: float | str) -> None:
-        """Put down one of Scrapy's stats, whatever it was."""
+        """Set one of Scrapy's stats, whatever its value was."""
         self._stats.set_value(name, value)
 
     def skip(self, name: str, message: str, level: int = logging.WARNING) -> None:
-        """Count something under this name, and log the first one of its kind."""
+        """Count a skipped page under this name, and log the first one of its kind."""
         self.count(name)
         self.warn_once(name, message, level)
 

@@ -26,7 +26,7 @@ from crawler_plugin.wire.outcomes import Verdict
 
 
 class Delivery(ABC):
-    """One a crawl, the same for all its components. Nothing here blocks the event loop."""
+    """One per crawl, shared by all its components. Nothing here blocks the event loop."""
 
     def __init__(self, crawler: Crawler, settings: PluginSettings) -> None:
         self._crawler = crawler
@@ -41,11 +41,11 @@ class Delivery(ABC):
 
     @abstractmethod
     async def open(self) -> None:
-        """Begin. A crawl that must not start is closed at once."""
+        """Begin. Closes a crawl that must not start at once."""
 
     @abstractmethod
     async def close(self) -> None:
-        """Bring to its end what was handed over."""
+        """Finish with the pages that were handed over."""
 
     @abstractmethod
     async def hand_over(self, page: PageRecord) -> ComingVerdict | None:
@@ -53,24 +53,24 @@ class Delivery(ABC):
 
     @abstractmethod
     def hand_over_at_once(self, page: PageRecord) -> ComingVerdict | None:
-        """The same without waiting: a page that finds no room waits by itself, and ``room`` waits for it."""
+        """The same without waiting: a page that finds no room is kept, and ``room`` waits for it."""
 
     @abstractmethod
     async def room(self) -> None:
-        """Wait while pages of ``hand_over_at_once`` wait."""
+        """Wait while pages of ``hand_over_at_once`` wait for room."""
 
     @abstractmethod
     def gauges(self) -> CrawlGauges | None:
-        """What is held now; None where there is no Kafka. May be called in any thread."""
+        """What the delivery holds now; None without Kafka. May be called in any thread."""
 
     def show(self) -> None:
-        """Let Prometheus ask for what this crawl counts, if that is wanted; ``open`` comes first."""
+        """Show this crawl's metrics to Prometheus, if the settings say so; ``open`` comes first."""
         asked = self._settings.metrics
         if asked is None:
             return
         try:
             self.log.say(logging.INFO, f"metrics of this crawl: http://{server.show(asked, self._numbers)}/metrics")
-        except OSError as error:  # a crawl that nobody can look at is better than none
+        except OSError as error:  # a crawl without metrics is better than no crawl
             self.log.say(
                 logging.ERROR,
                 f"DEDUP_STATS_PORT: nothing can listen on {asked} ({error.strerror or error}), so nobody can watch "
@@ -78,7 +78,7 @@ class Delivery(ABC):
             )
 
     def hide(self) -> None:
-        """The crawl has ended."""
+        """Show the crawl's metrics no more: it has ended."""
         if self._settings.metrics is not None:
             server.hide(self._settings.metrics, self._numbers)
 
@@ -92,17 +92,17 @@ class Delivery(ABC):
 
     @property
     def settings(self) -> PluginSettings:
-        """What the plugin was told."""
+        """The plugin's settings."""
         return self._settings
 
     @property
     def origin(self) -> Origin:
-        """What all pages of this crawl have in common."""
+        """The values that all pages of this crawl share."""
         assert self._origin is not None, "open comes first"
         return self._origin
 
     async def known_of(self, response: Response) -> DedupVerdict:
-        """What is known of a response that was captured, once its verdict is there or ``DEDUP_AWAIT`` has passed."""
+        """The verdict on a captured response, once it is there or ``DEDUP_AWAIT`` has passed."""
         coming = self.items.verdict_on(response)
         if coming is None:
             return DedupVerdict(None, reason=NOT_CAPTURED)
@@ -114,7 +114,7 @@ class Delivery(ABC):
         return DedupVerdict(None, reason=coming.missing or UNJUDGED)
 
     def tell_listeners(self, verdict: Verdict, coming: ComingVerdict | None) -> None:
-        """Send ``page_judged``; ``coming`` is what knows the response, if anything does."""
+        """Send ``page_judged``; ``coming`` knows the response, where it is known."""
         response = None if coming is None or coming.response is None else coming.response()
         self._crawler.signals.send_catch_log(
             page_judged,
@@ -131,14 +131,14 @@ class Delivery(ABC):
         return round(time.time() * 1000)
 
     def named(self, path: str) -> str:
-        """The path with the names that stand in it."""
+        """The path with its placeholders replaced by names."""
         names = {"%(spider)s": self.origin.spider or "", "%(job)s": self.origin.job or ""}
         for name, value in names.items():
             path = path.replace(name, value.replace("/", "_"))
         return path
 
     def _begin_origin(self) -> None:
-        """What all pages have in common is known.
+        """Set the values that all pages share.
 
         Raises:
             Stop: ``dedup_reset`` is neither yes nor no, or a new scope cannot be kept.
@@ -150,7 +150,7 @@ class Delivery(ABC):
         self._origin = replace(origin, scope=scope)
 
     def _fit(self, page: PageRecord) -> PageRecord | None:
-        """The page, or as much of it as may be sent, or None where it is left out."""
+        """The page, or as much of it as may be sent, or None where the page is left out."""
         limit = self._settings.max_page_bytes
         if page.size <= limit:
             return page

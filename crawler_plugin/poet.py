@@ -2,7 +2,7 @@
 
     SCRAPY_POET_PROVIDERS = {"crawler_plugin.poet.DedupVerdictProvider": 500}
 
-scrapy-poet makes what a callback asks for while its response is in the downloader, so the response is published there,
+scrapy-poet makes a callback's arguments while the response is in the downloader. So the response is published there,
 and takes one of ``CONCURRENT_REQUESTS`` until its verdict has come.
 """
 
@@ -27,7 +27,7 @@ SWITCHED_OFF: Final = "switched_off"
 
 
 class DedupVerdictProvider(PageObjectInputProvider):
-    """Publishes the response, unless that is not wanted, and waits for its verdict as long as items do.
+    """Publishes the response, if it is wanted, and waits for its verdict as long as items do.
 
     Raises:
         Refusal: responses are not captured, verdicts do not come back, or scrapy-poet would keep them in its cache.
@@ -40,7 +40,7 @@ class DedupVerdictProvider(PageObjectInputProvider):
         super().__init__(injector)  # type: ignore[no-untyped-call]
         crawler = injector.crawler
         self._capture: CaptureMiddleware | None = None
-        with suppress(NotConfigured):  # the plugin is switched off, or pages are only looked at
+        with suppress(NotConfigured):  # the plugin is switched off, or the command only looks at pages
             self._capture = CaptureMiddleware.from_crawler(crawler)
         with said_alone(crawler):
             if self._capture is not None and not PluginSettings.read(crawler.settings).tells:
@@ -51,7 +51,7 @@ class DedupVerdictProvider(PageObjectInputProvider):
     async def __call__(
         self, to_provide: set[Callable[..., Any]], request: Request, response: Response
     ) -> list[DedupVerdict]:
-        """Of this response."""
+        """The verdict on this response."""
         if self._capture is None:
             return [DedupVerdict(None, reason=SWITCHED_OFF)]
         return [await self._capture.judged(response, request)]

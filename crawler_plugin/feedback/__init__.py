@@ -1,1 +1,1 @@
-"""The crawl learns: requests of URL templates that give only copies wait, or are not made."""
+"""The crawl learns: requests whose URL templates give only copies wait, or are not made."""

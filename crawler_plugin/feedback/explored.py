@@ -1,10 +1,10 @@
-"""How many requests may be dropped, by what the pages have shown that were made in spite of what is known.
+"""How many requests may be dropped, by the verdicts on pages that were fetched in spite of the evidence.
 
-Dropping is for good. So a group has at most ``most`` requests dropped after the last of its *explored* pages (those
-asked for since it is known for copies) whose verdict says that it is one. Before the first such verdict nothing is
-dropped, and nothing after a page that is new. A site that lays out copies first, and honest pages of the same template
-behind them, so loses at most ``most`` of these, however late verdicts come: what may not be dropped is postponed, and
-made when nothing better waits, if its template has new pages by then.
+Dropping is for good. A group's *explored* pages are those that were requested after the group was known for copies.
+After the last explored page that turned out to be a copy, at most ``most`` requests of the group are dropped. Nothing
+is dropped before the first such verdict, and nothing after a new page. So a site that lays out copies first, and honest
+pages of the same template behind them, loses at most ``most`` of the honest pages, however late verdicts come: a
+request that may not be dropped is postponed, and made when nothing better waits, if its template has new pages by then.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from typing import Final, NamedTuple
 from crawler_plugin.feedback.variations import spelt
 
 MOST_AHEAD: Final = 100
-"""Requests that are dropped at most from one explored page to the next, however few are explored."""
+"""The most requests dropped from one explored page to the next, however few are explored."""
 MOST_ASKED: Final = 10_000
-"""Explored pages whose verdicts are to come; some 2 MB. Those that redirect elsewhere never have one."""
+"""The most explored pages that wait for a verdict; some 2 MB. Pages that redirect elsewhere never get one."""
 
 
 @dataclass(slots=True)
 class _Group:
     dropped: int = 0
     allowed: int = 0
-    """Up to so many of ``dropped``."""
+    """``dropped`` may rise to this number."""
     new: int = 0
-    """The number of the last page that was new."""
+    """The number of the last new page."""
 
 
 class _Asked(NamedTuple):
     number: int
     group: str
     dropped: int
-    """What the group had dropped when the page was asked for."""
+    """How many requests the group had dropped when the page was requested."""
 
 
 class ExploredPages:
-    """Of all groups. ``explore`` is the share of requests that is made in spite of what is known."""
+    """The explored pages of all groups. ``explore`` is the share of requests that are made in spite of the evidence."""
 
     def __init__(self, explore: float) -> None:
         self.most: Final = round(min(2 / explore, MOST_AHEAD))
@@ -47,7 +47,7 @@ class ExploredPages:
         self._number = 0
 
     def ask(self, url: str, group: str) -> None:
-        """A request is made in spite of what is known of the group."""
+        """Note a request that is made in spite of the evidence on its group."""
         self._number += 1
         known = self._groups.setdefault(group, _Group())
         self._asked[spelt(url)] = _Asked(self._number, group, known.dropped)
@@ -55,7 +55,7 @@ class ExploredPages:
             self._asked.popitem(last=False)
 
     def learn(self, url: str, *, is_copy: bool) -> None:
-        """A page has its verdict, an explored one or another."""
+        """Take in the verdict on a page, explored or not."""
         asked = self._asked.pop(spelt(url), None) if self._asked else None
         known = None if asked is None else self._groups.get(asked.group)
         if asked is None or known is None:
@@ -72,9 +72,9 @@ class ExploredPages:
         return known is not None and known.dropped < known.allowed
 
     def drop(self, group: str) -> None:
-        """It is."""
+        """Count a dropped request of the group."""
         self._groups[group].dropped += 1
 
     def forget(self, group: str) -> None:
-        """Nothing is known of the group any more."""
+        """Forget the group."""
         self._groups.pop(group, None)

@@ -1,4 +1,4 @@
-"""The learning of one crawl: its memory from the ``JOBDIR`` and back, and what is told of it at the end."""
+"""The learning of one crawl: reads its memory from the ``JOBDIR``, writes it back, and reports at the end."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from crawler_plugin.feedback.template_memory import TemplateMemory
 from crawler_plugin.waiting_items import Told, learned_as
 
 TOLD_GROUPS: Final = 20
-"""Of which log and stats tell what became of their requests."""
+"""The most groups whose decisions the log and the stats report."""
 
 
 class Learning:
-    """One a crawl. Used in the event loop's thread."""
+    """One per crawl. Used in the event loop's thread."""
 
     def __init__(self, policy: FeedbackPolicy, folder: str | None, log: CrawlLog) -> None:
         self.policy = policy
@@ -29,7 +29,7 @@ class Learning:
         self._failures: set[type[Exception]] = set()
 
     def open(self) -> None:
-        """Take up what an earlier run of the crawl has learned."""
+        """Read what an earlier run of the crawl has learned."""
         earlier = None if self.policy.earlier is None else Path(self.policy.earlier) / FILE
         known = None if self._path is None else self._read(self._path)
         if known is None and earlier is not None:
@@ -57,14 +57,14 @@ class Learning:
             return None
 
     def learn(self, url: str, told: Told) -> None:
-        """The page has its verdict. Whatever goes wrong costs what would be learned of it, and nothing else."""
+        """Learn from the verdict on a page. An error costs this one lesson and nothing else."""
         try:
             self.memory.learn(url, learned_as(told), None if told["suspect"] else told["duplicate_of"])
         except Exception as error:
             self.failed(error)
 
     def failed(self, error: Exception) -> None:
-        """A URL could not be learned from, or decided on: it is counted, and said once of each kind."""
+        """Count a URL that could not be learned from or decided on, and log the first error of each kind."""
         self._log.count(stats.FEEDBACK_ERRORS)
         if type(error) not in self._failures:
             self._failures.add(type(error))
@@ -75,7 +75,7 @@ class Learning:
             )
 
     def close(self) -> None:
-        """Keep it for the next run, and say what became of requests."""
+        """Keep the memory for the next run, and log what was decided on requests."""
         if self._path is not None:
             try:
                 write_known(self._path, self.memory, self.memory.variations)

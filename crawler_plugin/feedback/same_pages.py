@@ -1,7 +1,7 @@
-"""Which URLs show the same page though one is a variation of another, by the verdicts on both.
+"""Finds URLs that show the same page though one is a variation of the other, by the verdicts on both.
 
-Two pages are the same where their verdicts name the same survivor, each its own where it is unique. So it is no matter
-which of them was fetched first, nor whether both are copies of a third one.
+Two pages are the same where their verdicts name the same survivor; a unique page is its own survivor. So it does not
+matter which page was fetched first, nor whether both are copies of a third one.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Final, NamedTuple
 from crawler_plugin.feedback.variations import Variation, variations_of
 
 MOST_PAGES: Final = 50_000
-"""URLs, fetched ones and those that they may be variations of; some 35 MB. Those that were met last stay."""
+"""The most URLs, both fetched ones and those that they may be variations of; some 35 MB. The latest ones are kept."""
 
 MOST_KINDS: Final = 16
-"""Of variations of one URL."""
+"""The most kinds of variation of one URL."""
 
 
 class Compared(NamedTuple):
-    """Two verdicts on a page and a variation of it, or on two variations of one kind."""
+    """A comparison of two verdicts, on a page and a variation of it, or on two variations of one kind."""
 
     variation: Variation
     url: str
@@ -36,39 +36,40 @@ class _First(NamedTuple):
 @dataclass(slots=True)
 class _Page:
     is_asked: bool = False
-    """Whether it, or a variation of it, was asked for."""
+    """Whether the page, or a variation of it, was requested."""
     survivor: int | None = None
-    """The hash of the URL that its verdict names."""
+    """The hash of the survivor's URL in its verdict."""
     varied: dict[str, _First] | None = None
-    """By kind its first variation."""
+    """Its first variation of each kind."""
     counted: set[str] | None = None
-    """Kinds that were seen to give the same."""
+    """Kinds that gave the same page."""
 
 
 class SamePages:
-    """Belongs to one thread. URLs are canonical."""
+    """The pages and their variations. Belongs to one thread. URLs are canonical."""
 
     def __init__(self, most: int = MOST_PAGES) -> None:
         self._most = most
         self._pages: OrderedDict[int, _Page] = OrderedDict()
 
     def ask(self, url: str) -> None:
-        """It is asked for."""
+        """Note that the page is requested."""
         for each in (url, *(variation.base for variation in variations_of(url))):
             self._page(each).is_asked = True
 
     def is_asked(self, url: str) -> bool:
-        """Whether it, or a variation of it, was asked for."""
+        """Whether the page, or a variation of it, was requested."""
         page = self._pages.get(hash(url))
         return page is not None and page.is_asked
 
     def is_seen(self, url: str) -> bool:
-        """Whether it, or a variation of it, has a verdict."""
+        """Whether the page, or a variation of it, has a verdict."""
         page = self._pages.get(hash(url))
         return page is not None and (page.survivor is not None or bool(page.varied))
 
     def learn(self, url: str, survivor: str) -> Iterator[Compared]:
-        """The verdict on the page names this survivor. Of each page a kind is told once that it gives the same."""
+        """Take in that the page's verdict names this survivor. For each page, a kind that gives the same is yielded
+        once."""
         shown, own = hash(survivor), self._page(url)
         own.survivor = shown
         for kind, first in (own.varied or {}).items():

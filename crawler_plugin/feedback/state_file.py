@@ -1,6 +1,6 @@
-"""What a crawl knows of its groups and of variations, in a file of its ``JOBDIR``.
+"""The file in the ``JOBDIR`` that holds a crawl's evidence on groups and variations.
 
-It is advice: a crawl that loses it learns anew.
+The crawl works without it: a crawl that loses the file learns anew.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from crawler_plugin.wire.files import replaced
 
 FILE: Final = "dedup.feedback"
 FORM: Final = 2
-"""Of the file. Raise it when what it holds means something else; files of another form are refused."""
+"""The form of the file. Raise it when the content changes its meaning; files of another form are refused."""
 
 
 class Known(NamedTuple):
@@ -28,16 +28,16 @@ class Known(NamedTuple):
 
     @property
     def of_an_earlier_crawl(self) -> Known:
-        """The same for another crawl, which has made no request yet."""
+        """The same knowledge for another crawl, which has made no request yet."""
         return self._replace(groups={name: replace(counts, fetched=0) for name, counts in self.groups.items()})
 
 
 def read_known(path: Path) -> Known | None:
-    """What was written there; None where there is no file.
+    """The file's content; None where there is no file.
 
     Raises:
-        OSError: it cannot be read.
-        ValueError: it is damaged, or of another form.
+        OSError: the file cannot be read.
+        ValueError: the file is damaged, or of another form.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -56,10 +56,10 @@ def read_known(path: Path) -> Known | None:
 
 
 def write_known(path: Path, groups: Iterable[tuple[str, GroupCounts]], variations: VariationEvidence) -> None:
-    """Write in place of what was there, whole or not at all.
+    """Replace the file, whole or not at all.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     told = {
         "form": FORM,

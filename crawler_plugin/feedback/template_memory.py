@@ -1,4 +1,4 @@
-"""What a crawl knows of its groups of requests: as much as fits, and what became of requests by what it knew."""
+"""A crawl's memory of its groups of requests, as much as fits, and of the decisions on requests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from crawler_plugin.feedback.variation_evidence import VariationEvidence
 from crawler_plugin.feedback.variations import spelt, variations_of
 
 MOST_GROUPS: Final = 10_000
-"""Some 4 MB. Those that were used last stay."""
+"""Some 4 MB. The groups that were used last are kept."""
 
 MOST_LEFT_OUT: Final = 4
 """Parts of one URL that are left out, one after the other, to find the page that it is a variation of."""
@@ -39,21 +39,21 @@ class TemplateMemory:
         self._explored = ExploredPages(policy.explore)
         self._pages = SamePages()
         self.variations = variations or VariationEvidence()
-        """What is known for good of variations."""
+        """Evidence on variations that is never dropped."""
 
     def __iter__(self) -> Iterator[tuple[str, GroupCounts]]:
-        """All groups, those that were used last at the end."""
+        """All groups, the last used at the end."""
         return iter(self._groups.items())
 
     def __len__(self) -> int:
         return len(self._groups)
 
     def get(self, group: str) -> GroupCounts | None:
-        """What is known of it."""
+        """The counts of the group."""
         return self._groups.get(group)
 
     def learn(self, url: str, verdict: str, duplicate_of: str | None = None) -> None:
-        """The page has its verdict. One that could not be read says nothing of the next one."""
+        """Learn from a page's verdict. A page that could not be read says nothing of the next one."""
         self._explored.learn(url, is_copy=verdict == "duplicate")
         if verdict not in ("unique", "refetch", "duplicate"):
             return
@@ -68,7 +68,7 @@ class TemplateMemory:
         self._forget()
 
     def decide(self, url: str, was: RequestDecision | None = None) -> RequestDecision:
-        """What is to become of a request, by the verdicts and the budgets of its groups, and by what became of it."""
+        """Decide on a request, by the verdicts and the budgets of its groups, and by the earlier decision on it."""
         groups = groups_of(url)
         if self._is_over_budget(groups.own):
             return RequestDecision.OVER_BUDGET
@@ -92,12 +92,12 @@ class TemplateMemory:
         return decision
 
     def _weighed(self, groups: Sequence[str]) -> tuple[str, Evidence] | None:
-        """The group that says that the next page is a copy."""
+        """The group whose evidence says that the next page is a copy, with that evidence."""
         evidence = weigh([self._groups.get(group) for group in groups], self._policy.least)
         return (groups[evidence.depth], evidence) if evidence is not None and evidence.says_copies else None
 
     def _varied(self, url: str) -> tuple[tuple[str, Evidence] | None, str]:
-        """The kind of variation that says so, if there is one, and the page that it leaves."""
+        """The kind of variation that says so, if there is one, and the URL without that variation."""
         found = None
         for _ in range(MOST_LEFT_OUT):
             for variation in variations_of(url):
@@ -110,7 +110,7 @@ class TemplateMemory:
         return found, url
 
     def _waiting(self, url: str, own: Sequence[str], draw: float, was: RequestDecision | None) -> RequestDecision:
-        """Whether a request is put behind those of which more is to be hoped, while little is known."""
+        """Whether to put a request behind more promising ones, while little is known."""
         decision = RequestDecision.LET_GO
         for group in (*own[:1], *self._kinds_of(url)):
             counts = self._groups.get(group)
@@ -124,7 +124,7 @@ class TemplateMemory:
         return decision
 
     def _kinds_of(self, url: str) -> list[str]:
-        """How it varies pages that were asked for."""
+        """The groups of the URL's kinds of variation, as far as the varied pages were requested."""
         return [each.wide_group for each in variations_of(spelt(url)) if self._pages.is_asked(each.base)]
 
     def _is_over_budget(self, own: Sequence[str]) -> bool:
@@ -136,7 +136,7 @@ class TemplateMemory:
         return False
 
     def let_go(self, url: str) -> None:
-        """The request is made."""
+        """Note that the request is made."""
         for group in (*groups_of(url).own, *self._kinds_of(url)):
             self._used(group).fetched += 1
         self._pages.ask(spelt(url))
@@ -144,7 +144,7 @@ class TemplateMemory:
         self._forget()
 
     def decisions(self) -> list[tuple[str, GroupCounts, Counter[RequestDecision]]]:
-        """What was decided on what each group knew, or on its budget, those with the most first."""
+        """The decisions that rested on each group's evidence or budget, the groups with the most decisions first."""
         found = [(group, self._groups[group], counted) for group, counted in self._decisions.items()]
         return sorted(found, key=lambda each: (-each[2].total(), each[0]))
 

@@ -1,13 +1,13 @@
-"""The groups of requests that a URL belongs to, from its own template to all of its host. Pure.
+"""The groups of requests that a URL belongs to, from its own template to its whole host. Pure.
 
-A template alone often says too little: of facets each choice of filters is one, print views and session ids have one
-for each section of the site. So a URL belongs to these groups, the narrowest first:
+A template alone is often too narrow: with facets each choice of filters is a template of its own, and print views and
+session ids have one template for each section of the site. So a URL belongs to these groups, the narrowest first:
 
 1. its template, as ``a.example/shop?color&size``;
 2. where it has two parameters or more: its path with any such query, ``a.example/shop?…``. One parameter alone often
-   names the page (``?id=7``), and is not thrown together with filters;
-3. where it has parameters: any path of the host with these, ``a.example/…?sid={id}``;
-4. each folder that it lies under, ``a.example/print/…``, and at last the host, ``a.example/…``.
+   names the page (``?id=7``), and is not grouped with filters;
+3. where it has parameters: any path of the host with these parameters, ``a.example/…?sid={id}``;
+4. each folder above it, ``a.example/print/…``, and at last the host, ``a.example/…``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class UrlGroups(NamedTuple):
     """Names of groups, the narrowest first; there are none where a URL has no host."""
 
     own: tuple[str, ...] = ()
-    """The template, and the combinations of parameters: of these there are budgets."""
+    """The template, and the combinations of parameters: these groups have budgets."""
     wider: tuple[str, ...] = ()
 
     @property

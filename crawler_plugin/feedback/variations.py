@@ -1,13 +1,14 @@
-"""Of which other URLs a URL may be a variation: those without a parameter, or without a segment of its path. Pure.
+"""Finds the URLs that a URL may be a variation of: the same without a parameter, or without a segment of its path.
+Pure.
 
-A session id, an order, a mark of where the reader comes from, a print view, a mirror: the same page stands under
-another URL too, from which something is left out. Each way to leave something out is a *kind*, and has a name:
+A session id, an order, a mark of where the reader comes from, a print view, a mirror: the same page often exists under
+another URL in which that part is left out. Each way to leave a part out is a *kind*, and has a name:
 
-- ``?sid``: without a parameter; ``?dir&sort``: without all of them, where there are several;
+- ``?sid``: without a parameter; ``?dir&sort``: without all parameters, where there are several;
 - ``/print/…``, ``/s/{id}/…``: without the first segment, or the first two;
-- ``…/print``: without the last one, where what is before it is a number, a date, an id or many words.
+- ``…/print``: without the last segment, where the segment before it is a number, a date, an id or many words.
 
-Whether a kind gives the same pages is counted by the site, and by the template of the URLs without it.
+Whether a kind gives the same pages is counted per site, and per template of the URLs without it.
 """
 
 from __future__ import annotations
@@ -19,38 +20,38 @@ from crawler_plugin.wire.url_templates import address_of, segment_template
 from crawler_plugin.wire.urls import canonical_url
 
 LONGEST: Final = 1000
-"""Characters of a URL whose variations are looked for."""
+"""The longest URL, in characters, whose variations are searched."""
 MOST_NAMES: Final = 6
-"""Parameters of a URL whose variations are looked for."""
+"""The most parameters of a URL whose variations are searched."""
 MOST_FIRST: Final = 2
-"""Segments that are left out at the beginning of a path."""
+"""The most segments that are left out at the beginning of a path."""
 
 
 class Variation(NamedTuple):
-    """One URL that another one may be a variation of."""
+    """A URL that another URL may be a variation of."""
 
     kind: str
     base: str
-    """The URL without it, in its canonical spelling."""
+    """The URL without the part, in its canonical spelling."""
     site: str
-    """Host, and port where it is not the scheme's own."""
+    """The host, and the port where it is not the scheme's default."""
     names: tuple[str, ...] = ()
-    """The parameters that are left out; none where it is a part of the path."""
+    """The parameters that are left out; none where a part of the path is."""
 
     @property
     def wide_group(self) -> str:
-        """Where it is counted for all of its site."""
+        """The group in which the kind is counted for its whole site."""
         return f"{self.site}/… ({self.kind})"
 
     @property
     def groups(self) -> tuple[str, str]:
-        """Where it is counted, the narrower one first."""
+        """The groups in which the kind is counted, the narrower one first."""
         return f"{address_of(self.base).template} ({self.kind})", self.wide_group
 
 
 @lru_cache(4096)
 def variations_of(url: str) -> tuple[Variation, ...]:
-    """Of a URL in its canonical spelling; those that leave out the least are first."""
+    """The variations of a URL in its canonical spelling; those that leave out the least come first."""
     scheme, is_url, rest = url.partition("://")
     if not is_url or len(url) > LONGEST:
         return ()
@@ -68,7 +69,7 @@ def variations_of(url: str) -> tuple[Variation, ...]:
             found.append(Variation("?" + "&".join(names), start + path, site, names))
     segments = path.split("/")
     for count in range(1, min(MOST_FIRST, len(segments) - 1) + 1):
-        if not segments[count]:  # the site's first page is what each folder would be a variation of
+        if not segments[count]:  # every folder would be a variation of the site's first page
             break
         kind = "/" + "/".join(map(segment_template, segments[:count])) + "/…"
         found.append(Variation(kind, start + "/".join(segments[count:]) + tail, site))
@@ -80,7 +81,7 @@ def variations_of(url: str) -> tuple[Variation, ...]:
 
 
 def spelt(url: str) -> str:
-    """As verdicts spell it."""
+    """The URL as verdicts spell it."""
     try:
         return canonical_url(url)
     except ValueError:

@@ -1,8 +1,9 @@
-"""The crawl's end of the process that judges its pages; ``crawler_plugin.wire.judge_pipe`` is what the two say.
+"""The crawl's side of the process that judges its pages; ``crawler_plugin.wire.judge_pipe`` defines their messages.
 
-It runs an interpreter in which the workers' distribution is installed, so that this one needs none of it, and must not
-find the project's modules there: one of them may be called ``worker``. So ``PYTHONPATH`` is not handed on, and the
-working directory, by which paths are found, is no place for imports (``-P``).
+The process runs an interpreter in which the workers' distribution is installed, so that the crawl's own interpreter
+does not need it. The process must not import the project's modules: one of them may be called ``worker``. So
+``PYTHONPATH`` is not passed on, and imports do not search the working directory (``-P``), which only relative paths
+use.
 """
 
 from __future__ import annotations
@@ -44,20 +45,21 @@ except ImportError as error:
 serve()
 """
 _MOST_GREETING: Final = 1000
-"""Bytes of a first line that is no greeting."""
+"""How many bytes to read of a first line that is no greeting."""
 _START_S: Final = 300.0
-"""A process may take so long to greet, with its imports, on a machine that is busy. It ends one that waits for ever."""
+"""How long a process may take to greet, with its imports, on a busy machine. A process that never greets is ended."""
 
 
 class JudgeProcess:
-    """Started, and told what to open. Pages are judged in the order in which they are submitted.
+    """A process that was started and told what to open. It judges pages in the order in which they are submitted.
 
-    Where the process cannot judge any more, or ends, it is over: pages that have no verdict yet and those submitted
-    later get the error. ``say``, which is called in a thread, is given what it logs, with the level.
+    Once the process cannot judge any more, or has ended, pages that have no verdict yet and pages submitted later get
+    the error. ``say`` is called in a thread with each log line of the process and its level.
 
     Raises:
-        UsageError: this interpreter cannot be started, or judges nothing.
-        Refused: settings or state cannot be used. To open takes half a minute on a machine where it compiles first.
+        UsageError: this interpreter cannot be started, or cannot judge.
+        Refused: settings or state cannot be used. Opening takes half a minute on a machine where the process has to
+            compile first.
     """
 
     def __init__(
@@ -82,7 +84,7 @@ class JudgeProcess:
         threading.Thread(target=self._write, name="dedup-pages", daemon=True).start()
 
     def submit(self, page: PageRecord) -> Future[PageJudged]:
-        """The page's verdict, when it is there; never blocks, and cannot be cancelled."""
+        """Submit a page; the future gets its verdict. Never blocks, and the future cannot be cancelled."""
         verdict: Future[PageJudged] = Future()
         verdict.set_running_or_notify_cancel()
         with self._lock:
@@ -94,17 +96,17 @@ class JudgeProcess:
         return verdict
 
     def close(self) -> None:
-        """Have judged what was submitted, then ``leave``."""
+        """Wait until all submitted pages are judged, then ``leave``."""
         with self._lock:
             waiting = list(self._waiting)
         wait(waiting)
         self.leave()
 
     def leave(self) -> None:
-        """Have written what was judged, and the process end: pages that have no verdict get none.
+        """Let the process write what it has judged, and end: pages that have no verdict get none.
 
         Raises:
-            Unavailable: not all of it is written.
+            Unavailable: not everything is written.
         """
         self._is_left = True
         self._unsent.put(None)
@@ -125,7 +127,7 @@ class JudgeProcess:
                 f"and {self._python} has none that fits ({told}): install it there ({self._python} -m pip install "
                 "crawl-dedup), or name another interpreter by DEDUP_LOCAL_PYTHON"
             )
-        with suppress(OSError):  # it has ended, as is seen where its answer is read
+        with suppress(OSError):  # the process has ended, as the reader of its answer sees
             write_frame(self._to_judge, opening)
         try:
             while not isinstance(said := read_said(self._from_judge), JudgeOpened):
@@ -138,7 +140,7 @@ class JudgeProcess:
         return said.judged
 
     def _read(self) -> None:
-        """Take in what the process says, until it ends."""
+        """Read the process's messages until it ends."""
         try:
             while True:
                 self._hear(read_said(self._from_judge))
@@ -162,15 +164,15 @@ class JudgeProcess:
                 raise UnreadableRecord("what it says answers nothing")
 
     def _write(self) -> None:
-        """Send the pages. Once the process has ended nobody takes them, and they have the error already."""
-        with suppress(OSError, ValueError):  # it is gone, and the pipe may be closed already
+        """Send the pages. Once the process has ended, the pages have the error already."""
+        with suppress(OSError, ValueError):  # the process is gone, and the pipe may be closed already
             while (page := self._unsent.get()) is not None and not self._is_left:
                 write_frame(self._to_judge, PageToJudge(page.headers, page.value))
         with suppress(OSError):
             self._to_judge.close()
 
     def _fail(self, error: Exception) -> None:
-        """Let this be the outcome of all that has none, and of what is submitted from now on."""
+        """Let all pages without a verdict, and all pages submitted from now on, get this error."""
         with self._lock:
             self._failure = self._failure or error
             waiting = list(self._waiting)
@@ -179,11 +181,11 @@ class JudgeProcess:
             verdict.set_exception(self._failure)
 
     def _end(self) -> str:
-        """End the process, if it has not ended, and say how it did."""
+        """End the process, if it has not ended, and say how it ended."""
         self._process.kill()
         status = self._process.wait()
         self._from_judge.close()
-        with suppress(OSError):  # it was not told all
+        with suppress(OSError):  # it has not got everything
             self._to_judge.close()
         return f"killed by {signal.Signals(-status).name}" if status < 0 else f"exit code {status}"
 
@@ -203,7 +205,7 @@ def _started(python: str) -> subprocess.Popen[bytes]:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=surroundings,
-            start_new_session=True,  # what a terminal sends to its group does not reach it
+            start_new_session=True,  # signals of a terminal to its process group do not reach it
         )
     except (OSError, ValueError) as error:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""What a crawl says of the pages that it judges itself."""
+"""The log lines of a crawl about the pages that it judges itself."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from crawler_plugin.waiting_items import Told, count_told
 
 
 class JudgingLog:
-    """Of one crawl."""
+    """The lines of one crawl."""
 
     def __init__(self, log: CrawlLog) -> None:
         self._log = log
 
     def opens(self, state: str | None) -> None:
-        """The process that judges is being started."""
+        """Say that the process that judges is being started."""
         kept = (
             f"their state is in {Path(state).absolute()}"
             if state
@@ -31,12 +31,12 @@ class JudgingLog:
         )
 
     def opened(self, state: str | None, judged: int) -> None:
-        """It is there."""
+        """Say that the process is ready."""
         if state is not None:
             self._log.say(logging.INFO, f"{judged} pages were judged before by the state in {state}")
 
     def judged(self, page: PageRecord, told: Told, reason: str) -> None:
-        """A page has its verdict."""
+        """Count a page that has its verdict."""
         count_told(self._log, told)
         if told["verdict"] == "dead":
             self._log.warn_once(
@@ -44,7 +44,7 @@ class JudgingLog:
             )
 
     def unjudged(self, page: PageRecord, error: BaseException) -> None:
-        """A page has no verdict, and no page after it will."""
+        """Count a page without a verdict; later pages will not get one either."""
         self._log.skip(
             stats.UNJUDGED,
             f"{page.url}: the page cannot be judged: {error}. From here on items pass without a verdict; once that is "
@@ -53,5 +53,5 @@ class JudgingLog:
         )
 
     def not_written(self, error: Exception) -> None:
-        """The state does not hold what was judged last."""
+        """Say that the state does not hold the last verdicts."""
         self._log.say(logging.ERROR, f"the next crawl will not know all pages of this one: {error}")

@@ -1,7 +1,7 @@
-"""Has the pages of one crawl judged on this machine, by a process of its own: ``DEDUP_MODE = "local"``.
+"""Sends the pages of one crawl to a judging process on this machine: ``DEDUP_MODE = "local"``.
 
-The event loop never waits: threads speak with that process, and each verdict comes back by itself. What goes wrong
-there costs verdicts and no item: items pass, with None in the place of the verdict.
+The event loop never waits: threads talk to that process, and each verdict comes back by itself. An error there costs
+verdicts but no item: items pass, with None in place of the verdict.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from crawler_plugin.wire.judge_pipe import PageJudged
 from crawler_plugin.wire.outcomes import Verdict
 
 MOST_AHEAD: Final = 32
-"""Pages without a verdict with which a crawl that learns goes on. More, and what it fetches while the judging process
-loads its words is fetched without knowledge; fewer, and it waits for verdicts that are on their way."""
+"""The most pages without a verdict with which a crawl that learns goes on. With more, the crawl fetches pages without
+knowledge while the judging process loads its words; with fewer, it waits for verdicts that are on their way."""
 
 
 class LocalDelivery(Delivery):
@@ -46,7 +46,7 @@ class LocalDelivery(Delivery):
         self._held_back: list[Deferred[None]] = []
 
     async def open(self) -> None:
-        """Open the state; the crawl waits for it, and is closed at once where it cannot be used."""
+        """Open the state; the crawl waits for this, and is closed at once where the state cannot be used."""
         settings = self._settings
         self._call = call = event_loop()
 
@@ -63,7 +63,7 @@ class LocalDelivery(Delivery):
             atexit.register(self._leave_at_exit)
 
     async def close(self) -> None:
-        """Write what was judged."""
+        """Write the state."""
         if self._judge is None:
             return
         assert self._call is not None
@@ -75,11 +75,11 @@ class LocalDelivery(Delivery):
         atexit.unregister(self._leave_at_exit)
 
     async def hand_over(self, page: PageRecord) -> ComingVerdict | None:
-        """Have the page judged. What bounds the memory that pages take is that their items wait for the verdict."""
+        """Submit the page. Its item waits for the verdict, which bounds the memory that pages take."""
         return self.hand_over_at_once(page)
 
     def hand_over_at_once(self, page: PageRecord) -> ComingVerdict | None:
-        """Have the page judged."""
+        """Submit the page."""
         fitting = self._fit(page)
         if fitting is None:
             return None
@@ -93,14 +93,14 @@ class LocalDelivery(Delivery):
         return coming
 
     async def room(self) -> None:
-        """Wait while ``DEDUP_BUFFER_BYTES`` of pages have no verdict yet, or too many for a crawl that learns."""
+        """Wait while ``DEDUP_BUFFER_BYTES`` of pages have no verdict yet, or too many pages for a crawl that learns."""
         while self._is_full():
             turn: Deferred[None] = Deferred()
             self._held_back.append(turn)
             await maybe_deferred_to_future(turn)
 
     def gauges(self) -> None:
-        """Nothing waits for Kafka."""
+        """None: nothing waits for Kafka."""
 
     def _is_full(self) -> bool:
         is_ahead = self.learning is not None and self._unjudged >= MOST_AHEAD
@@ -112,7 +112,7 @@ class LocalDelivery(Delivery):
         if not self._is_full():
             held_back, self._held_back = self._held_back, []
             for turn in held_back:
-                if not turn.called:  # it is where its waiter was cancelled
+                if not turn.called:  # it was called where its waiter was cancelled
                     turn.callback(None)
         error = future.exception()
         if error is not None:

@@ -1,1 +1,1 @@
-"""What a running crawl tells Prometheus: what there is to tell, as text, over HTTP."""
+"""The metrics of a running crawl for Prometheus: their names, their text format, and their HTTP server."""

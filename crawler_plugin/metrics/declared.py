@@ -1,7 +1,7 @@
 """Every metric of a running crawl, declared once, and the numbers of a crawl as Prometheus reads them.
 
-The counters are the plugin's Scrapy stats; the gauges are asked of the crawl's delivery at each scrape. Every metric
-has the labels ``spider`` and ``crawl``, as those of the workers that count by crawl have.
+The counters are the plugin's Scrapy stats; the gauges come from the crawl's delivery at each scrape. Every metric has
+the labels ``spider`` and ``crawl``, as the workers' metrics per crawl have.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from crawler_plugin import stats
 COUNTER: Final = "counter"
 GAUGE: Final = "gauge"
 LONGEST: Final = 100
-"""Characters of a spider's or crawl's name that are shown; workers cut these labels there, too."""
+"""The most characters of a spider's or crawl's name that are shown; workers cut these labels at the same length."""
 
 
 class SpiderMetric(NamedTuple):
     """One declared metric.
 
-    ``label`` is what it has besides spider and crawl. ``sources`` are the stats that a counter shows, by the value of
-    that label, which is empty where there is none; gauges have no sources, but one of the names of ``CrawlGauges``.
+    ``label`` is its label in addition to spider and crawl. ``sources`` are the stats that a counter shows, by the value
+    of that label, which is empty where there is none; a gauge has no sources, but one of the names of ``CrawlGauges``.
     """
 
     name: str
@@ -33,7 +33,7 @@ class SpiderMetric(NamedTuple):
 
 
 class CrawlGauges(NamedTuple):
-    """What a crawl holds at one moment, by the names of its gauges without ``dedup_spider_``."""
+    """The gauges of a crawl at one moment, by their names without ``dedup_spider_``."""
 
     waiting_pages: int
     unconfirmed_pages: int
@@ -43,7 +43,7 @@ class CrawlGauges(NamedTuple):
 
 
 class CrawlNumbers(NamedTuple):
-    """One crawl at one moment: its Scrapy stats, and its gauges, which a crawl without Kafka has none of."""
+    """One crawl at one moment: its Scrapy stats, and its gauges, which a crawl without Kafka does not have."""
 
     spider: str
     crawl: str
@@ -135,13 +135,13 @@ SPIDER_METRICS: Final[tuple[SpiderMetric, ...]] = (
         "seconds",
     ),
 )
-"""All of them, in the order in which they are shown. With DEDUP_MODE=local the gauges are left out."""
+"""All metrics, in the order in which they are shown. With DEDUP_MODE=local the gauges are left out."""
 
 
 def exposition(crawls: Iterable[CrawlNumbers]) -> bytes:
     """All metrics in Prometheus' text format, version 0.0.4.
 
-    Crawls of one process that have the same spider and name are added up: a series may be there once.
+    Crawls of one process that have the same spider and name are added up: a series may appear only once.
     """
     crawls = list(crawls)
     lines: list[str] = []

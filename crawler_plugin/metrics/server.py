@@ -1,7 +1,7 @@
-"""Shows what the crawls of this process count at ``http://HOST:PORT/metrics``, from one thread.
+"""Shows the metrics of this process's crawls at ``http://HOST:PORT/metrics``, from one thread.
 
-Several crawls of one process that ask for the same address share a server: their series differ by spider and crawl.
-Several processes on one machine cannot, so a port that is taken gives way to the next free one, as a worker's does.
+Crawls of one process that use the same address share a server: their series differ by spider and crawl. Processes on
+one machine cannot share one, so where a port is taken the next free one is used, as for a worker.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ LOCAL: Final = "127.0.0.1"
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 Look: TypeAlias = Callable[[], CrawlNumbers]
-"""Looks at one crawl; called in the server's thread."""
+"""Reads the numbers of one crawl; called in the server's thread."""
 
 
 class ListenAddress(NamedTuple):
-    """Where metrics are asked for. Port 0 takes a free one."""
+    """The address at which metrics are shown. Port 0 takes a free port."""
 
     host: str
     port: int
@@ -32,10 +32,10 @@ class ListenAddress(NamedTuple):
 
 
 class MetricsServer:
-    """Serves from when it is made until the last crawl has left.
+    """Serves from its construction until the last crawl has left.
 
     Raises:
-        OSError: this host is none of this machine's, or no port of a hundred is free.
+        OSError: this host is not one of this machine's, or none of a hundred ports is free.
     """
 
     def __init__(self, asked: ListenAddress) -> None:
@@ -45,11 +45,11 @@ class MetricsServer:
         self._server = HttpServer(listener, replying(self._answer), "dedup-metrics")
 
     def enter(self, crawl: Look) -> None:
-        """Show this crawl, too."""
+        """Show this crawl too."""
         self._crawls = (*self._crawls, crawl)
 
     def leave(self, crawl: Look) -> bool:
-        """Show it no more; whether it was the last one, and the server is closed."""
+        """Show the crawl no more; whether it was the last one, so that the server is closed."""
         self._crawls = tuple(other for other in self._crawls if other != crawl)
         if not self._crawls:
             self._server.close()
@@ -66,7 +66,7 @@ _changing: Final = threading.Lock()
 
 
 def show(asked: ListenAddress, crawl: Look) -> ListenAddress:
-    """Have the crawl shown at this address or the next free one, which is returned.
+    """Show the crawl at this address or the next free one, and return that address.
 
     Raises:
         OSError: nothing can listen there.
@@ -80,7 +80,7 @@ def show(asked: ListenAddress, crawl: Look) -> ListenAddress:
 
 
 def hide(asked: ListenAddress, crawl: Look) -> None:
-    """The crawl has ended: its series end, too."""
+    """Show the crawl no more: its series end with it."""
     with _changing:
         server = _servers.get(asked)
         if server is not None and server.leave(crawl):

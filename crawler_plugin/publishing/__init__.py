@@ -1,1 +1,1 @@
-"""Pages on their way to Kafka, and verdicts back: one delivery a crawl, its budget, outbox, publisher, connection."""
+"""Pages on their way to Kafka, and verdicts back: one delivery per crawl, its budget, outbox, publisher, connection."""

@@ -1,6 +1,6 @@
-"""kafka-python as the plugin uses it: options, a look at the topic, a producer's making, what it complains of.
+"""kafka-python as the plugin uses it: options, a check of the topic, the making of a producer, and its complaints.
 
-The only place of the plugin that imports it; what workers need of it, too, is in ``crawler_plugin.wire.kafka_client``.
+The plugin imports it only here; the parts that workers need too are in ``crawler_plugin.wire.kafka_client``.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from crawler_plugin.wire.kafka_client.private import AttentiveClient, leave_at_e
 from crawler_plugin.wire.kafka_client.tokens import TokenProvider
 
 BATCH_BYTES: Final = 512 * 1024
-"""kafka-python sends one batch a partition at a time, so its default of 16 KiB makes one round trip a page."""
+"""kafka-python sends one batch per partition at a time, so its default of 16 KiB makes one round trip per page."""
 BATCH_OVERHEAD: Final = 512
-"""What a batch of one page has besides the page: 61 bytes, some 40 of the record, up to 10 a header. Rounded up."""
+"""Bytes of a batch of one page in addition to the page: 61, some 40 of the record, up to 10 per header. Rounded up."""
 BLOCK_MS: Final = 10_000
-"""How long connecting or waiting for metadata may take in one go; nothing else is noticed meanwhile."""
+"""How long connecting or waiting for metadata may take in one go; the thread notices nothing else during that time."""
 
 
 def producer_options(
     *, bootstrap_servers: tuple[str, ...], max_page_bytes: int, compression: str | None, connection: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Keyword arguments of ``KafkaProducer`` with which a page is delivered or its failure is told.
+    """Keyword arguments of ``KafkaProducer`` with which a page is delivered or its failure is reported.
 
-    ``connection`` is the user's part; it cannot change what delivery rests on.
+    ``connection`` is the user's part; it cannot change the options that delivery rests on.
     """
     return {
         "client_id": "crawl-dedup-scrapy",
@@ -50,13 +50,13 @@ def producer_options(
         "max_block_ms": BLOCK_MS,
         "bootstrap_timeout_ms": BLOCK_MS,
         "reconnect_backoff_max_ms": RECONNECT_BACKOFF_MAX_MS,
-        "allow_auto_create_topics": False,  # a topic that the broker makes by itself has the wrong partitions
+        "allow_auto_create_topics": False,  # a topic that the broker creates by itself has the wrong partitions
         "metrics_enabled": False,
     }
 
 
 def connect(options: Mapping[str, Any], limit: int | None) -> Any:
-    """A producer, whose batches have at most ``limit`` bytes where that is known; blocks for seconds.
+    """Make a producer, whose batches have at most ``limit`` bytes where that is known; blocks for seconds.
 
     Raises:
         Exception: whatever kafka-python raises where no broker is.
@@ -68,13 +68,13 @@ def connect(options: Mapping[str, Any], limit: int | None) -> Any:
 
 
 _ADMIN_OPTIONS: Final = frozenset(KafkaAdminClient.DEFAULT_CONFIG)
-"""The options of ours that it takes, too."""
+"""Our options that the admin client takes too."""
 
 
 def look_at(options: Mapping[str, Any], topic: str, heard: Complaints) -> int | None:
-    """See that the topic is there and may be written; the largest page it takes, None where we may not ask.
+    """Check that the topic is there and may be written; returns the largest page it takes, None where we may not ask.
 
-    Blocks for seconds where no broker is. ``heard`` is what ``quiet`` fills meanwhile.
+    Blocks for seconds where no broker is. ``quiet`` fills ``heard`` at the same time.
 
     Raises:
         Unavailable: no broker answers, or it has no such topic.
@@ -131,7 +131,7 @@ def _largest_page(admin: Any, topic: str) -> int | None:
     try:
         found = admin.describe_configs([asked], config_filter="all")["topic"][topic]
         return int(found["max.message.bytes"]["value"]) - BATCH_OVERHEAD
-    except (errors.KafkaError, KeyError, TypeError, ValueError):  # no right to ask: a refusal will say it
+    except (errors.KafkaError, KeyError, TypeError, ValueError):  # no right to ask: a refusal will tell
         return None
 
 
@@ -139,13 +139,13 @@ _CONSUMER_OPTIONS: Final = frozenset(KafkaConsumer.DEFAULT_CONFIG)
 
 
 def follow(options: Mapping[str, Any], topics: Sequence[str], positions: dict[Any, int]) -> Any:
-    """A consumer of committed records, in no group, that stands at ``positions``.
+    """Make a consumer of committed records, in no group, that stands at ``positions``.
 
-    Where there are none, each partition is given the place where committed records end now. One that has come since
-    then is read from its beginning. Blocks for seconds.
+    Where there are none, each partition gets the place where committed records end now. A partition that was added
+    after that is read from its beginning. Blocks for seconds.
 
     Raises:
-        Unavailable: the broker has not all of the topics, or lets us read not all of them.
+        Unavailable: the broker lacks one of the topics, or does not let us read all of them.
         Exception: whatever kafka-python raises where no broker is.
     """
     ours = {name: value for name, value in options.items() if name in _CONSUMER_OPTIONS}
@@ -173,7 +173,7 @@ def follow(options: Mapping[str, Any], topics: Sequence[str], positions: dict[An
 
 
 def partitions_of(consumer: Any, topics: Sequence[str]) -> set[TopicPartition]:
-    """Those that the client knows of; it looks anew every ``metadata_max_age_ms``."""
+    """The partitions that the client knows of; it looks anew every ``metadata_max_age_ms``."""
     return {TopicPartition(topic, n) for topic in topics for n in consumer.partitions_for_topic(topic) or ()}
 
 
@@ -188,10 +188,10 @@ _quiet: Final[list[Complaints]] = []
 
 @contextmanager
 def quiet(heard: Complaints) -> Iterator[None]:
-    """Meanwhile ``heard`` takes in kafka-python's complaints, and what it logs does not fill the crawl's log.
+    """Inside the block ``heard`` gets kafka-python's complaints, and its log lines do not fill the crawl's log.
 
     While a broker is away it writes ten lines a second, and at the level DEBUG, which is Scrapy's default, it writes
-    every page as a whole. Where the user has given the logger ``kafka`` a level, it is left as it is.
+    every page as a whole. Where the user has given the logger ``kafka`` a level, that level stays.
     """
     with _quieting:
         is_ours = bool(_quiet) or LOGGER.level == logging.NOTSET
