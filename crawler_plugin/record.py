@@ -1,4 +1,4 @@
-"""From an item to the record on the topic ``pages``: what is read of which field, and what is sent of a large page.
+"""From an item to the record on the topic ``pages``: how each field is read, and how much of a large page is sent.
 
 ======================  ================================================================================================
 of the item             becomes
@@ -40,9 +40,9 @@ from crawler_plugin.wire.urls import canonical_url, without_userinfo
 
 MILLISECONDS_FROM: Final = 10**11
 LOOKED_AT: Final = 10_000
-"""Characters of a text in which markup is looked for."""
+"""Characters of a text that are searched for markup."""
 TAGS: Final = 3
-"""So many are markup: a text on HTML may well have one or two."""
+"""A text with this many tags is markup: a text about HTML may well have one or two."""
 _DOCUMENT: Final = re.compile(r"<(?:!doctype|\?xml|html|head|body)[\s>]", re.IGNORECASE)
 _TAG: Final = re.compile(
     r"<(?:/[a-z][a-z0-9:-]{0,30}"
@@ -50,10 +50,10 @@ _TAG: Final = re.compile(
     re.IGNORECASE,
 )
 _FLAGS: Final = {"dedup_store": (False, STORE_HEADER, b"no"), "dedup_pardon": (True, PARDON_HEADER, b"yes")}
-"""By our name of a field: what it holds for the page to have a header, that header and its value."""
+"""By our name of a field: the value with which the page gets a header, and the header with its value."""
 _LARGEST_STATUS: Final = 999  # three digits (RFC 9110, section 15)
 _LATEST_MS: Final = 253_402_300_799_999
-"""The end of the year 9999, the last that a datetime can name."""
+"""The end of the year 9999, the last year that a datetime can hold."""
 
 
 RENDERED: Final = ("rendered", b"playwright")
@@ -61,7 +61,7 @@ RENDERED: Final = ("rendered", b"playwright")
 
 
 class Unusable(Exception):
-    """An item that is no page: it passes on, and ``reason`` is the last word of ``dedup/skipped/…``."""
+    """An item that is not a page: the item passes on, and ``reason`` is the last word of ``dedup/skipped/…``."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)
@@ -79,12 +79,12 @@ class PageRecord:
     is_text: bool = False
     unread: tuple[str, ...] = ()
     is_markup: bool = False
-    """Whether it is text that looks like markup, which is compared tags and all."""
+    """Whether the page is text that looks like markup, which is compared with its tags."""
     overhead: int = field(init=False, repr=False, compare=False)
     """Bytes of key and headers, which cannot be cut."""
 
     def __post_init__(self) -> None:
-        """Count what is asked for ten times a page."""
+        """Compute the size once: it is read ten times per page."""
         overhead = len(self.key) + sum(len(name) + len(value) for name, value in self.headers)
         object.__setattr__(self, "overhead", overhead)
 
@@ -96,24 +96,25 @@ class PageRecord:
 
 @dataclass(frozen=True)
 class Origin:
-    """What all pages of a crawl have in common: the item's field names by ours, spider, name of the crawl, scope."""
+    """The values that all pages of a crawl share: the item's field names by ours, spider, name of the crawl, scope."""
 
     fields: Mapping[str, str]
     spider: str | None
     job: str | None
     scope: str | None = None
-    """That in which the spider began anew; scopes of single pages lie in it."""
+    """The scope in which the spider began anew; scopes of single pages lie in it."""
 
     def page(self, item: Any, now_ms: int) -> PageRecord:
         """The record of an item that passed at ``now_ms`` (milliseconds since 1970 UTC).
 
         Raises:
-            Unusable: it says that it is not to be published (``switched_off``), has neither body nor text
-                (``no_body``), one that is neither bytes nor str (``bad_body``), no absolute URL (``bad_url``), says
-                neither yes nor no of how it is to be judged (``bad_flag``), or is of a type that itemadapter does not
-                know (``no_item``).
+            Unusable: the item says that it is not to be published (``switched_off``), has neither body nor text
+                (``no_body``), has a body that is neither bytes nor str (``bad_body``), has no absolute URL
+                (``bad_url``), has a flag for its judging that is neither yes nor no (``bad_flag``), or is of a type
+                that itemadapter does not know (``no_item``).
         """
-        # Here, since it imports pydantic where that is installed; a crawl has it loaded, and nobody else needs to.
+        # Imported here, since it imports pydantic where that is installed; a crawl has it loaded, other programs need
+        # not.
         from itemadapter import ItemAdapter
 
         if not ItemAdapter.is_item(item):
@@ -137,13 +138,13 @@ class Origin:
     ) -> PageRecord:
         """The record of a response that came at ``now_ms`` (milliseconds since 1970 UTC).
 
-        Its encoding is left to who reads the page: what the server says of it stands in the content type. One that a
-        browser has ``rendered`` is told so in a header, which workers pass on. ``said`` is what its request says in
-        ``meta``; of it ``dedup_scope``, ``dedup_store`` and ``dedup_pardon`` are read, as of an item.
+        The reader of the page finds out its encoding: the server's word on it is in the content type. A page that a
+        browser has ``rendered`` says so in a header, which workers pass on. ``said`` is the ``meta`` of the request;
+        ``dedup_scope``, ``dedup_store`` and ``dedup_pardon`` are read from it, as from an item.
 
         Raises:
-            Unusable: its URL is none that a page can have, as that of ``data:`` is (``bad_url``), or ``bad_flag`` as
-                for an item.
+            Unusable: a page cannot have this URL, for example one of ``data:`` (``bad_url``), or ``bad_flag`` as for an
+                item.
         """
         found: dict[str, Any] = {name: said.get(name) for name in ("dedup_scope", *_FLAGS)}
         found |= {"url": url, "status": status, "content_type": content_type, "body": body}
@@ -151,7 +152,7 @@ class Origin:
         return replace(page, headers=(*page.headers, RENDERED)) if rendered else page
 
     def _page(self, found: Mapping[str, Any], now_ms: int) -> PageRecord:
-        """The record of what was found, by our names."""
+        """The record of the values found, by our names."""
         value, form, encoding = _content(found, self.fields)
         flags = _flags(found)
         unread: list[str] = []
@@ -171,7 +172,7 @@ class Origin:
             scope = "\n".join(filter(None, (self.scope, _read(_scope, found, "dedup_scope", unread))))
             if scope:
                 headers += ((SCOPE_HEADER, scope.encode()),)
-        except ValueError as error:  # UnicodeEncodeError is one: half of a surrogate pair
+        except ValueError as error:  # also UnicodeEncodeError: half of a surrogate pair
             raise Unusable("bad_url", f"its URL: {error}") from error
         is_text = form == "text"
         is_markup = is_text and looks_like_markup(found["text"])
@@ -179,7 +180,8 @@ class Origin:
 
 
 def looks_like_markup(text: str) -> bool:
-    """Whether text begins as a document does, stands between tags, or has more tags than text that speaks of a few."""
+    """Whether text begins as a document does, stands between tags, or has more tags than a text that only mentions
+    some."""
     start = text[:LOOKED_AT].lstrip("\ufeff \t\r\n\f")
     if _DOCUMENT.match(start) or (_TAG.match(start) and text[-LOOKED_AT:].rstrip().endswith(">")):
         return True
@@ -187,9 +189,9 @@ def looks_like_markup(text: str) -> bool:
 
 
 def cut_to(page: PageRecord, limit: int) -> PageRecord | None:
-    """The page with so much of its value left out at the end that it has at most ``limit`` bytes.
+    """The page, with the end of its value cut off so that it has at most ``limit`` bytes.
 
-    Text ends before a character that would be torn. None where key and headers alone are too many.
+    Text ends before a character that would be split. None where key and headers alone are too large.
     """
     room = limit - page.overhead
     if room < 0:
@@ -201,7 +203,7 @@ def cut_to(page: PageRecord, limit: int) -> PageRecord | None:
 
 
 def _content(found: Mapping[str, Any], names: Mapping[str, str]) -> tuple[bytes, Literal["bytes", "text"], str | None]:
-    """Value, form, and the encoding if we made it so."""
+    """Value, form, and the encoding if we encoded the value."""
     body, text = found.get("body"), found.get("text")
     match body:
         case bytes():

@@ -1,4 +1,5 @@
-"""How a crawl that must not start ends: one sentence, no traceback, a non-zero exit code, and never a crawl without us.
+"""How a crawl that must not start ends: one sentence, no traceback, a non-zero exit code, and never a crawl without the
+plugin.
 
 Scrapy gives a plugin three moments to refuse:
 
@@ -14,12 +15,12 @@ the spider is opened     whether the spool is free, and, with           it is cl
                          ``DEDUP_REQUIRED``, broker, topic and rights   finish reason ``dedup_refused``; as above
 =======================  =============================================  ===============================================
 
-In the second nobody takes the error: asyncio or Twisted logs it with the whole way that it went, which would bury the
-sentence. So the sentence is logged here, and those records are kept out of the log. Where a script uses
-``CrawlerProcess``, Twisted writes to standard error too, past all logging; the sentence comes before that.
+At the second moment nothing catches the error: asyncio or Twisted logs it with its whole traceback, which would bury
+the sentence. So the sentence is logged here, and those records are kept out of the log. Where a script uses
+``CrawlerProcess``, Twisted also writes to standard error, past all logging; the sentence comes before that.
 
-In the third an error would leave Scrapy half open: its own components fail when they are closed, each with a traceback.
-So none is raised; the spider is opened, and closed in order before the engine asks for anything.
+At the third moment an error would leave Scrapy half open: its own components would fail on closing, each with a
+traceback. So no error is raised; the spider is opened, and closed in order before the engine makes a request.
 """
 
 from __future__ import annotations
@@ -42,15 +43,16 @@ _log = logging.getLogger(__name__)
 
 
 CLOSING_S: Final = 1.0
-"""After a spider that another component has closed, for Scrapy to say so."""
+"""Time for Scrapy to report a spider that another component has closed."""
 
 
 class Refusal(UsageError):
-    """A crawl does not start, and it was logged why."""
+    """A crawl does not start, and the reason was logged."""
 
 
 class EarlyRefusal(UsageError, SystemExit):
-    """No crawl of this process starts: an error to who catches it; else Python prints the message and exits with 1."""
+    """No crawl of this process starts. Code that catches this gets an error; otherwise Python prints the message and
+    exits with 1."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -58,7 +60,7 @@ class EarlyRefusal(UsageError, SystemExit):
 
 
 class _Echoes(logging.Filter):
-    """Keeps out of the log what is said of a refusal that nobody took."""
+    """Keeps log records about an uncaught refusal out of the log."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -77,10 +79,10 @@ _echoes: Final = _Echoes()
 
 @contextmanager
 def said_alone(crawler: Crawler) -> Iterator[None]:
-    """A ``UsageError`` raised inside is logged as one line, and ends this crawl.
+    """Log a ``UsageError`` that is raised inside as one line, and end this crawl.
 
     Raises:
-        Refusal: in its place.
+        Refusal: in place of the ``UsageError``.
     """
     try:
         yield
@@ -89,14 +91,15 @@ def said_alone(crawler: Crawler) -> Iterator[None]:
         _echoes.expected += 1
         for name in ("asyncio", "twisted"):
             logging.getLogger(name).addFilter(_echoes)
-        # Scrapy 2.14 takes a crawl that has a spider for one that was begun, and exits with 0 after it.
+        # Scrapy 2.14 takes a crawl that has a spider for one that has begun, and exits with 0 after it.
         fail(crawler)
         raise Refusal(str(error)) from None
 
 
 @contextmanager
 def closed_at_once(crawler: Crawler) -> Iterator[None]:
-    """While the spider is opened: a ``Stop`` raised inside is logged as one line, and the crawl makes no request."""
+    """For the time while the spider is opened: log a ``Stop`` that is raised inside as one line, and let the crawl make
+    no request."""
     try:
         yield
     except Stop as error:
@@ -106,13 +109,13 @@ def closed_at_once(crawler: Crawler) -> Iterator[None]:
 
 @contextmanager
 def interruptible(crawler: Crawler) -> Iterator[None]:
-    """While the spider is opened: after a Ctrl-C the crawl makes no request, and is closed in order.
+    """For the time while the spider is opened: after a Ctrl-C the crawl makes no request, and is closed in order.
 
-    Scrapy stops engines that run, and this one does not yet: it would end with its event loop, without a closing line
-    or stats, or, where there is no Twisted reactor, crawl on.
+    Scrapy stops only running engines, and this one does not run yet: it would end with its event loop, without a
+    closing line or stats, or, where there is no Twisted reactor, crawl on.
     """
     has_begun = crawler.crawling
-    if not has_begun:  # there is nothing to be ended
+    if not has_begun:  # there is nothing to end
         yield
         return
     closed: Deferred[None] = Deferred()
@@ -148,8 +151,8 @@ def _close_when_started(crawler: Crawler, reason: str, then: Callable[[], None])
 
 
 def fail(crawler: Crawler) -> None:
-    """Have Scrapy exit with 1: it does so after a crawl that has no spider at its end, and has no other way to be told.
+    """Make Scrapy exit with 1: it does so only after a crawl that has no spider at its end.
 
-    Nothing of the crawl may need the spider any more.
+    Call this only when no part of the crawl needs the spider any more.
     """
     crawler.spider = None

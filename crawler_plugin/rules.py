@@ -1,10 +1,11 @@
-"""``python -m crawler_plugin.rules --from JOBDIR``: writes what a crawl has learned of URLs, for others.
+"""``python -m crawler_plugin.rules --from JOBDIR``: writes what a crawl has learned of URLs, for other programs.
 
-Two files: rules in the form of duplicate-url-discarder (``queryRemoval``, ``subpathRemoval``), and a table for people
-of all that was compared, with the evidence. A rule speaks of the site on which it was learned, and of nothing that was
-not seen there: of a parameter with few values it names these. Names that could be read as a pattern become no rule.
+It writes two files: rules in the form of duplicate-url-discarder (``queryRemoval``, ``subpathRemoval``), and a readable
+table of all comparisons with their evidence. A rule covers only the site on which it was learned, and only URLs as they
+were seen there: for a parameter with few values the rule names these values. A name that could be read as a pattern
+becomes no rule.
 
-Exit codes are those of ``crawler_plugin.wire.errors``: 0 both files are written; 2 usage, or there is nothing to read.
+Exit codes are those of ``crawler_plugin.wire.errors``: 0 both files are written; 2 wrong usage, or nothing to read.
 """
 
 from __future__ import annotations
@@ -25,27 +26,27 @@ from crawler_plugin.wire.files import replaced
 
 PROGRAM: Final = "python -m crawler_plugin.rules"
 ORDER: Final = 100
-"""Among rules of other files; none of these depends on another."""
+"""The order among rules of other files; these rules do not depend on each other."""
 Rule: TypeAlias = dict[str, Any]
-"""As duplicate-url-discarder reads it."""
+"""A rule as duplicate-url-discarder reads it."""
 HEADINGS: Final = ("site", "left_out", "becomes", "pages", "same", "different", "values", "url", "without_it")
 _SITE: Final = re.compile(r"(?:[a-z0-9-]+\.)*[a-z0-9-]+(?::[0-9]+)?")
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-"""Of a parameter, a value or a segment: no sign of a pattern, nor one that a URL can spell in two ways."""
+"""For a parameter, a value or a segment: no character of a pattern, and none that a URL can spell in two ways."""
 _WRITTEN: Final = re.compile(r"\{[a-z]+\}")
-"""What ``segment_template`` writes for a segment that differs."""
+"""The words that ``segment_template`` writes for a segment that differs."""
 
 
 class _Parser(argparse.ArgumentParser):
     """Raises ``UsageError`` for a wrong command line."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise it, with where to read on."""
+        """Raise the error, with the place to read on."""
         raise UsageError(f"{message}; see {self.prog} --help")
 
 
 def rules_of(known: Iterable[tuple[VariationKind, KindEvidence]]) -> dict[VariationKind, Rule]:
-    """The rules that the evidence is enough for, by the kind of variation."""
+    """The rules for which the evidence is enough, by kind of variation."""
     evidence = dict(known)
     differing = {(kind.site, _first(kind)) for kind, seen in evidence.items() if seen.different}
     found = {}
@@ -74,7 +75,7 @@ def _query_rule(kind: VariationKind, seen: KindEvidence) -> Rule | None:
 
 def _path_rule(kind: VariationKind) -> Rule | None:
     if not kind.name.startswith("/"):
-        return None  # what ends a path cannot be named by its number
+        return None  # a segment at the end of a path cannot be named by its number
     segments = kind.name.strip("/…").split("/")
     if not _NAME.fullmatch(segments[0]):
         return None
@@ -93,7 +94,7 @@ def _first(kind: VariationKind) -> str:
 
 
 def rows_of(known: Iterable[tuple[VariationKind, KindEvidence]]) -> list[tuple[Any, ...]]:
-    """The table under ``HEADINGS``, sites together, what was seen most first; a row for each example."""
+    """The rows of the table under ``HEADINGS``, grouped by site, the most seen first; a row for each example."""
     evidence = dict(known)
     rules = rules_of(evidence.items())
     rows = []
@@ -110,7 +111,7 @@ def rows_of(known: Iterable[tuple[VariationKind, KindEvidence]]) -> list[tuple[A
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write both files; the exit code."""
+    """Write both files; returns the exit code."""
     try:
         _write(_parser().parse_args(arguments))
     except Stop as stop:

@@ -1,4 +1,5 @@
-"""The running crawl: whether it is one at all, its event loop, its end, what the garbage collector may pass over."""
+"""The running crawl: whether it is one at all, its event loop, its end, and the objects that the garbage collector may
+skip."""
 
 from __future__ import annotations
 
@@ -22,18 +23,18 @@ from twisted.internet.defer import Deferred
 _log = logging.getLogger(__name__)
 Result = TypeVar("Result")
 Call: TypeAlias = Callable[[Callable[[], None]], None]
-"""Has a function called in the event loop's thread, from any thread."""
+"""Calls a function in the event loop's thread, from any thread."""
 
 
 LOOKS: Final = frozenset(f"scrapy.commands.{name}" for name in ("bench", "check", "fetch", "parse", "shell", "view"))
-"""Scrapy's commands, and with them those that extend one, that fetch a page for somebody to look at it."""
+"""Scrapy's commands, and commands that extend one of them, that fetch a page only to look at it."""
 
 
 def looking_command() -> str | None:
-    """Scrapy's command in which this process runs, as ``fetch``, if what it fetches is only looked at; else None.
+    """The Scrapy command in which this process runs, such as ``fetch``, if its pages are only looked at; else None.
 
-    No setting says so, and the spider may be one of the project's. But the command stands on the main thread's stack,
-    wherever the crawl itself is: of ``shell`` it is in a thread.
+    No setting says so, and the spider may be one of the project's. But the command is on the main thread's stack,
+    wherever the crawl itself runs: with ``shell`` the crawl runs in another thread.
     """
     frame = sys._current_frames().get(threading.main_thread().ident or 0)
     while frame is not None:
@@ -46,7 +47,8 @@ def looking_command() -> str | None:
 
 
 def only_looks() -> bool:
-    """Whether no page of this process is to be published or judged, since ``looking_command`` says so; said once."""
+    """Whether no page of this process is to be published or judged, because ``looking_command`` says so; logged
+    once."""
     command = looking_command()
     if command is not None:
         _say_not_published(command)
@@ -64,10 +66,11 @@ def _say_not_published(command: str) -> None:
 
 @functools.cache
 def spare_loaded_modules() -> None:
-    """Have Python's garbage collector pass over what is loaded by now; once a process, so nothing of a crawl is kept.
+    """Let Python's garbage collector skip everything that is loaded by now; once per process, so that nothing of a
+    crawl is kept.
 
-    A crawl makes garbage in cycles, and at each full collection every object that is there is looked at: kafka-python's
-    fifteen thousand for its message formats, which stay for ever, take longer than all that is done with a page.
+    A crawl makes garbage in cycles, and each full collection looks at every object: kafka-python's fifteen thousand
+    objects for its message formats, which stay for ever, take longer than all work on a page.
     """
     gc.freeze()
 
@@ -83,7 +86,7 @@ def is_closing(crawler: Crawler) -> bool:
 
 
 def event_loop() -> Call:
-    """What has a function called in the event loop's thread, asyncio's or Twisted's, from any thread."""
+    """A callable that runs a function in the event loop's thread, asyncio's or Twisted's, from any thread."""
     call: Callable[[Callable[[], None]], object]
     if is_asyncio_available():
         call = asyncio.get_running_loop().call_soon_threadsafe
@@ -100,7 +103,7 @@ def event_loop() -> Call:
 
 
 async def outcome(future: Future[Result], call: Call) -> Result:
-    """What comes of the future, which belongs to another thread."""
+    """Wait for the result of a future that belongs to another thread."""
     done: Deferred[None] = Deferred()
     future.add_done_callback(lambda _: call(lambda: done.callback(None)))
     await maybe_deferred_to_future(done)

@@ -1,8 +1,8 @@
-"""What a crawl tells of its pages as they are judged, to extensions and spiders that listen.
+"""The signal with which a crawl reports verdicts on its pages to extensions and spiders that listen.
 
     crawler.signals.connect(self.judged, signal=page_judged)
 
-The receiver is called in the event loop's thread, with those of these arguments that it takes:
+The receiver is called in the event loop's thread, with the arguments among these that it takes:
 
 ============  ========================================================================================================
 ``verdict``   ``crawler_plugin.wire.outcomes.Verdict``: what the topic ``verdicts`` or the dead letter says of the page;
@@ -13,8 +13,8 @@ The receiver is called in the event loop's thread, with those of these arguments
 ``spider``    the spider
 ============  ========================================================================================================
 
-The verdicts are those on all pages of the job and spider, those that another process has published under the same names
-included; of these, and of pages in items, request and response are not known.
+The verdicts are those on all pages of the job and spider, including pages that another process has published under the
+same names. For pages of other processes, and for pages in items, request and response are not known.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from pydispatch.dispatcher import getAllReceivers, liveReceivers
 from scrapy.crawler import Crawler
 
 page_judged: Final = object()
-"""A page has its verdict. Connect in ``from_crawler``: verdicts are followed if something listens to them by the time
-that the spider is opened."""
+"""A page has its verdict. Connect in ``from_crawler``: verdicts are followed only if something listens by the time the
+spider is opened."""
 
 
 def is_heard(crawler: Crawler) -> bool:
-    """Whether somebody listens to ``page_judged``."""
+    """Whether anything listens to ``page_judged``."""
     return any(True for _ in liveReceivers(getAllReceivers(crawler, page_judged)))

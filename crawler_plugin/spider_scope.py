@@ -1,4 +1,4 @@
-"""The scope in which a spider began anew (``-a dedup_reset=1``), kept from one crawl to the next.
+"""The scope in which a spider began anew (``-a dedup_reset=1``), which is kept from one crawl to the next.
 
 The scope's name is the spider's and the time. Two files hold it:
 
@@ -68,7 +68,7 @@ def _is_asked(spider: Spider | None) -> bool:
 
 
 def _read(path: Path) -> str:
-    """Nothing where there is no file."""
+    """The file's text; empty where there is no file."""
     return path.read_text(encoding="utf-8").strip() if path.exists() else ""
 
 

@@ -1,18 +1,19 @@
-"""All that one crawl sends to Kafka, whichever of the plugin's Scrapy components a page comes through.
+"""Sends the pages of one crawl to Kafka, whichever of the plugin's Scrapy components a page comes through.
 
-Nothing here blocks the event loop: Kafka is met in the publisher's thread, the disk in that of the storage. What
-becomes of a page:
+Nothing here blocks the event loop: the publisher's thread talks to Kafka, the storage's thread to the disk. The way of
+a page:
 
 1. It is *handed over* with ``hand_over``, which waits for room in the budget of unconfirmed bytes, so that a slow or
    absent broker slows the crawl instead of filling its memory. ``DEDUP_ON_FULL`` and ``DEDUP_GIVE_UP_SECONDS`` say
    when a page goes to the spool instead, and when the crawl is closed.
 2. It is *confirmed* by Kafka, or refused as too large.
-3. What is neither when the crawl ends and ``DEDUP_FLUSH_TIMEOUT`` has passed goes to the *spool*, at a second Ctrl-C at
-   once. The next crawl sends it.
-4. What the spool does not take is *lost*: named, counted as unconfirmed, and the crawl does not look like a success.
+3. A page that is neither when the crawl ends and ``DEDUP_FLUSH_TIMEOUT`` has passed goes to the *spool*; after a second
+   Ctrl-C it goes there at once. The next crawl sends it.
+4. A page that the spool does not take is *lost*: it is named and counted as unconfirmed, and the crawl does not look
+   like a success.
 
-A process that is killed outright (SIGKILL, failing power) loses what it has in memory, at most ``DEDUP_BUFFER_BYTES``;
-what is in the spool stays.
+A process that is killed outright (SIGKILL, failing power) loses the pages in its memory, at most
+``DEDUP_BUFFER_BYTES``; the spool keeps its pages.
 """
 
 from __future__ import annotations
@@ -54,15 +55,16 @@ from crawler_plugin.waiting_items import SPOOLED, TOLD, ComingVerdict, Told, cou
 from crawler_plugin.wire.errors import Stop, Unavailable, UsageError
 
 GRACE_S: Final = 2.0
-"""After the flush timeout, for the publisher's thread to come to an end."""
+"""How long the publisher's thread may take to end after the flush timeout."""
 GATHERED_SHARE: Final = 4
-"""A quarter of the budget, and pages gather no longer: else a crawl with a small one would wait for itself."""
+"""Once a quarter of the budget is taken, pages gather no longer: otherwise a crawl with a small budget would wait for
+itself."""
 SAY_S: Final = 5.0
-"""Between two lines of a crawl that waits for confirmations at its end."""
+"""The time between two log lines of a crawl that waits for confirmations at its end."""
 
 
 class KafkaDelivery(Delivery):
-    """All that one crawl sends to Kafka."""
+    """The pages that one crawl sends to Kafka."""
 
     def __init__(self, crawler: Crawler, settings: PluginSettings) -> None:
         super().__init__(crawler, settings)
@@ -78,9 +80,9 @@ class KafkaDelivery(Delivery):
         self._held_back: list[Deferred[None]] = []
 
     async def open(self) -> None:
-        """Begin to connect; the crawl does not wait for it, unless ``DEDUP_REQUIRED`` says so.
+        """Begin to connect; the crawl waits for the connection only if ``DEDUP_REQUIRED`` says so.
 
-        The crawl is closed at once where the spool cannot be used, or what is required is missing.
+        Closes the crawl at once where the spool cannot be used, or something required is missing.
         """
         self._crawler.signals.connect(self._tell_reason, signals.spider_closed)
         self._crawler.signals.connect(self._tell_failure, signals.engine_stopped)
@@ -93,7 +95,7 @@ class KafkaDelivery(Delivery):
                 self._refuse_without_kafka()
 
     async def close(self) -> None:
-        """Wait for what is unconfirmed, for at most ``DEDUP_FLUSH_TIMEOUT``; what stays so goes to the spool."""
+        """Wait for confirmations, for at most ``DEDUP_FLUSH_TIMEOUT``; pages that stay unconfirmed go to the spool."""
         publisher = self._publisher
         if publisher is None:
             await self._storage.close(lambda: None)
@@ -125,28 +127,28 @@ class KafkaDelivery(Delivery):
         self._says.sum_up(lost, self._storage.spool, most_buffered=most, heard=publisher.last_heard)
 
     async def hand_over(self, page: PageRecord) -> ComingVerdict | None:
-        """Have the page sent, or written to the spool; waits while neither takes it."""
+        """Send the page, or write it to the spool; waits while neither takes it."""
         coming, waiting = self._take(page)
         if waiting is not None:
             await waiting
         return coming
 
     def hand_over_at_once(self, page: PageRecord) -> ComingVerdict | None:
-        """The same without waiting: a page that finds no room waits by itself, and ``room`` waits for it."""
+        """The same without waiting: a page that finds no room is kept, and ``room`` waits for it."""
         coming, waiting = self._take(page)
         if waiting is not None:
             deferred_from_coro(waiting)
         return coming
 
     async def room(self) -> None:
-        """Wait while pages wait."""
+        """Wait while pages wait for room."""
         while self._waiting:
             turn: Deferred[None] = Deferred()
             self._held_back.append(turn)
             await maybe_deferred_to_future(turn)
 
     def gauges(self) -> CrawlGauges | None:
-        """Asked by the thread that serves metrics: each number is read in one step, or under its owner's lock."""
+        """Called by the thread that serves metrics: each number is read in one step, or under its owner's lock."""
         publisher, spool = self._publisher, self._storage.spool
         return CrawlGauges(
             waiting_pages=len(self._waiting),
@@ -160,7 +162,8 @@ class KafkaDelivery(Delivery):
         return 0.0 if self._publisher is None else self._publisher.silence
 
     def _take(self, page: PageRecord) -> tuple[ComingVerdict | None, Coroutine[Any, Any, None] | None]:
-        """The verdict to come, if one does, and what is to be waited for where there is no room for the page."""
+        """The verdict to come, if there will be one, and the coroutine to wait for where there is no room for the
+        page."""
         fitting = self._fit(page)
         if fitting is None:
             return None, None
@@ -169,7 +172,7 @@ class KafkaDelivery(Delivery):
         if self._full.budget.take(cost):
             self._go_on(fitting, cost, coming, is_taken=True)
             return coming, None
-        self._waiting[id(fitting)] = fitting  # from here on: its coroutine may begin later
+        self._waiting[id(fitting)] = fitting  # now, since its coroutine may begin later
         return coming, self._catch_up(fitting, cost, coming)
 
     async def _catch_up(self, page: PageRecord, cost: int, coming: ComingVerdict | None) -> None:
@@ -183,7 +186,7 @@ class KafkaDelivery(Delivery):
                     turn.callback(None)
 
     def _go_on(self, page: PageRecord, cost: int, coming: ComingVerdict | None, *, is_taken: bool) -> None:
-        """The budget has taken the page, which is sent, or the spool has."""
+        """Send the page if the budget has taken it; otherwise the spool has."""
         publisher, verdicts = self._publisher, self._verdicts
         assert publisher is not None, "open comes first"
         if is_taken:
@@ -297,7 +300,7 @@ class KafkaDelivery(Delivery):
         call_later(SAY_S, self._say_how_long, publisher, deadline)
 
     def _store_at_exit(self) -> None:
-        """The crawl was stopped by force: its event loop is no more, and there is no time for Kafka."""
+        """Store pages after a crawl was stopped by force: its event loop has ended, and there is no time for Kafka."""
         assert self._publisher is not None
         self._publisher.give_up()
         pages = [*self._publisher.unspooled, *self._waiting.values()]
@@ -307,7 +310,8 @@ class KafkaDelivery(Delivery):
         self._says.stopped_by_force(pages, stored, self._storage.spool)
 
     def _tell_reason(self) -> None:
-        """After Scrapy's own stats, which were connected before: let nobody take the crawl for a success."""
+        """Set the reason after Scrapy's own stats, which were connected before, so that the crawl does not look like a
+        success."""
         if self._has_lost:
             self.log.put("finish_reason", stats.LOST)
 

@@ -1,20 +1,21 @@
-"""Verdicts of workers on their way back to the crawl that published the pages: for what waits (``DEDUP_AWAIT``), what
-learns (``DEDUP_FEEDBACK``) and what listens (``crawler_plugin.signals``).
+"""Verdicts of workers on their way back to the crawl that published the pages: for items that wait (``DEDUP_AWAIT``),
+for a crawl that learns (``DEDUP_FEEDBACK``) and for listeners (``crawler_plugin.signals``).
 
 A thread of its own reads ``verdicts`` and ``dead-letters``, committed records only and in no group, so that it disturbs
-nobody. Of a page this happens, in this order:
+no other reader. For a page, these steps follow each other:
 
-1. the reader is *placed* at the end of both topics; the crawl's first page is sent only then, so that no verdict on it
-   lies before that place;
-2. the page *arrives*: Kafka says at which partition and offset of ``pages`` it is. That pair is what tells its verdict
-   from all others, those on an earlier fetch of the same URL included;
-3. its verdict is *heard*, and told to whoever waits. Should that come before Kafka's word on the page, it is kept.
+1. the reader is *placed* at the end of both topics; the crawl's first page is sent only then, so that no verdict on the
+   crawl's pages lies before that place;
+2. the page *arrives*: Kafka says at which partition and offset of ``pages`` it is. That pair tells its verdict from all
+   others, including those on an earlier fetch of the same URL;
+3. its verdict is *heard*, and handed to everything that waits for it. If the verdict comes before Kafka's word on the
+   page, it is kept.
 
-A crawl that only learns from its verdicts, or listens, waits for none: it hears those of its job, other processes'
-included.
+A crawl that only learns from its verdicts, or listens to them, does not wait: it hears all verdicts of its job,
+including those on pages of other processes.
 
-After an error, or when the topics were given more partitions, a new reader goes on where the last one stood. Workers
-that die and come back are no error: their verdicts come later.
+After an error, or when the topics get more partitions, a new reader goes on where the last one stood. It is no error
+when workers die and come back: their verdicts come later.
 """
 
 from __future__ import annotations
@@ -35,30 +36,31 @@ from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.page_headers import text_headers
 
 Place: TypeAlias = tuple[int, int]
-"""Partition and offset in ``pages``."""
+"""A page's partition and offset in ``pages``."""
 
 MOST_EARLY: Final = 10_000
-"""Verdicts of the job that nobody waits for yet, or any more; some 5 MB. Those of other processes that crawl under the
-same job are among them, so the oldest ones give way."""
+"""The most verdicts of the job that are kept while nothing waits for them yet, or any more; some 5 MB. Verdicts for
+other processes of the same job are among them, so the oldest ones are dropped."""
 PLACED_S: Final = 10.0
-"""How long pages wait for the reader. Where no verdicts can be read they go out all the same."""
+"""How long pages wait for the reader. Where no verdicts can be read, the pages go out all the same."""
 POLL_MS: Final = 200
 PAUSE_S: Final = 1.0
 
 
 class HeardVerdict(NamedTuple):
-    """A verdict on a page of the job and spider, and by whom it is waited for, if it is."""
+    """A verdict on a page of the job and spider, with the object that waits for it, if one does."""
 
     verdict: Verdict
     coming: ComingVerdict | None
 
 
 class FollowedVerdicts:
-    """Those on the pages of one crawl. ``options`` are those of ``producer_options``; nothing runs before ``start``.
+    """The verdicts on the pages of one crawl. ``options`` come from ``producer_options``; nothing runs before
+    ``start``.
 
-    Called in the event loop's thread, which ``call`` reaches, are: ``listen`` with each verdict on a page of the job
-    and spider; then ``hear`` with each that is waited for, where items wait at all; ``complain`` with what keeps
-    verdicts from being read.
+    These are called in the event loop's thread, through ``call``: ``listen`` with each verdict on a page of the job and
+    spider; then ``hear`` with each verdict that something waits for, where items wait at all; ``complain`` with the
+    error that keeps verdicts from being read.
     """
 
     def __init__(
@@ -94,11 +96,11 @@ class FollowedVerdicts:
         self._thread.start()
 
     def wait_until_placed(self) -> None:
-        """To be called before pages are sent; blocks, for ``PLACED_S`` at most."""
+        """Call this before pages are sent; it blocks, for ``PLACED_S`` at most."""
         self._placed.wait(PLACED_S)
 
     def arrive(self, coming: ComingVerdict, place: Place | None) -> None:
-        """Kafka has the page there, or has refused it as too large. From any thread."""
+        """Note that Kafka has the page at this place, or has refused it as too large. From any thread."""
         if place is None:
             self._call(lambda: coming.miss(TOO_LARGE))
             return
@@ -110,7 +112,7 @@ class FollowedVerdicts:
             self._call(lambda: self._tell([(coming, told)]))
 
     def finish(self) -> None:
-        """Nobody waits any more."""
+        """End the reading: nothing waits for verdicts any more."""
         self._over.set()
 
     def _run(self) -> None:
@@ -137,7 +139,7 @@ class FollowedVerdicts:
             consumer.close(autocommit=False, timeout_ms=1000)
 
     def take(self, records: list[Any]) -> None:
-        """Records of both topics, in their order."""
+        """Take in records of both topics, in their order."""
         heard: list[HeardVerdict] = []
         for record in records:
             headers = dict(record.headers)

@@ -1,6 +1,6 @@
-"""What becomes of pages that find no room in the budget: ``DEDUP_ON_FULL`` and ``DEDUP_GIVE_UP_SECONDS`` say it.
+"""Handles pages that find no room in the budget, as ``DEDUP_ON_FULL`` and ``DEDUP_GIVE_UP_SECONDS`` say.
 
-They wait, or go to the spool, or the crawl is closed. Lives in the event loop's thread alone.
+The pages wait, or go to the spool, or the crawl is closed. Used in the event loop's thread alone.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from crawler_plugin.spool.spool_log import say_stored
 from crawler_plugin.spool.storage import Storage
 
 CLOSING_LOOK_S: Final = 0.5
-"""How often a crawl that waits for the budget is asked whether it is closing."""
+"""How often to check whether a crawl that waits for the budget is closing."""
 
 
 class FullBuffer:
-    """Of one crawl. ``silence`` says for how many seconds Kafka has confirmed no page."""
+    """The waiting pages of one crawl. ``silence`` says for how many seconds Kafka has confirmed no page."""
 
     def __init__(
         self, crawler: Crawler, settings: PluginSettings, log: CrawlLog, storage: Storage, silence: Callable[[], float]
@@ -43,7 +43,7 @@ class FullBuffer:
         self.budget = Budget(settings.buffer_bytes)
 
     async def find_room(self, page: PageRecord, cost: int) -> bool:
-        """Wait for room in the budget and take it; or write the page to the spool, and say False."""
+        """Wait for room in the budget, take it and return True; or write the page to the spool and return False."""
         began = time.monotonic()
         try:
             while not await self._store_instead(page):
@@ -79,7 +79,8 @@ class FullBuffer:
         deferred_from_coro(engine.close_spider_async(reason=stats.FULL))
 
     def _look_after_those_who_wait(self) -> None:
-        """Scrapy closes a spider only when no item is on its way, and says so to nobody before: so it is asked."""
+        """Scrapy closes a spider only when no item is on its way, and gives no earlier signal: so the crawl is
+        polled."""
         if not self.budget.is_waited_for:
             return
         if is_closing(self._crawler):

@@ -1,7 +1,7 @@
-"""How many pages of which job this process has put on Kafka, and what of that the topic ``jobs`` has been told.
+"""Counts the pages of each job that this process has put on Kafka, and knows which counts the topic ``jobs`` has.
 
-Pages that come from a spool count for the job that they stand for, which may be an earlier one. What an earlier run
-could not tell any more lies in the spool beside its pages, and is told by who sends them.
+Pages from a spool count for their own job, which may be an earlier one. Counts that an earlier run could not report any
+more lie in the spool next to its pages; the process that sends the pages reports the counts too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from crawler_plugin.wire.outcomes import JobMark
 
 
 class Whose(NamedTuple):
-    """A job, and the spider of it."""
+    """A job and its spider."""
 
     job: str
     spider: str | None
@@ -34,17 +34,17 @@ class JobMarks:
         self._told: dict[bytes, JobMark] = {}
 
     def begin(self, job: str, spider: str | None) -> None:
-        """The run publishes pages of this job from now on."""
+        """Note that the run publishes pages of this job from now on."""
         with self._lock:
             self._pages[Whose(job, spider)] += 0
 
     def inherit(self, marks: Iterable[JobMark]) -> None:
-        """What earlier runs have left to be told."""
+        """Take over the marks that earlier runs could not report."""
         with self._lock:
             self._inherited += marks
 
     def count(self, page: PageRecord) -> None:
-        """Kafka has this page."""
+        """Count a page that Kafka has."""
         headers = dict(page.headers)
         job, spider = headers.get("job"), headers.get("spider")
         if job is not None:
@@ -52,7 +52,7 @@ class JobMarks:
                 self._pages[Whose(job.decode(), None if spider is None else spider.decode())] += 1
 
     def due(self, *, at_the_end: bool) -> list[JobMark]:
-        """What the topic does not know: that the run has begun or, ``at_the_end``, how many pages it was."""
+        """The marks that the topic lacks: that the run has begun or, ``at_the_end``, how many pages there were."""
         with self._lock:
             ours = [
                 JobMark(job=whose.job, spider=whose.spider, run=self._run, pages=count if at_the_end else None)
@@ -61,6 +61,6 @@ class JobMarks:
             return [mark for mark in (*self._inherited, *ours) if self._told.get(mark.key) != mark]
 
     def told(self, mark: JobMark) -> None:
-        """The topic has it."""
+        """Note that the topic has the mark."""
         with self._lock:
             self._told[mark.key] = mark

@@ -1,4 +1,4 @@
-"""Pages on their way to Kafka: which may be sent, which are under way, what became of them. For use from any thread.
+"""Pages on their way to Kafka: which may be sent, which are under way, and their outcomes. For use from any thread.
 
 A page is in one of two places until it is confirmed or refused:
 
@@ -9,8 +9,8 @@ waiting     with ``add``; with ``take_back``                with ``next``, first
 under way   with ``next``                                   confirmed, refused, or taken back
 ==========  ==============================================  ==========================================
 
-A page that was read from the spool is there still, at its ``place``, until its place is in ``done_places``; the others
-are in memory alone (``unspooled``).
+A page that was read from the spool stays in it, at its ``place``, until its place is in ``done_places``; the other
+pages are in memory alone (``unspooled``).
 """
 
 from __future__ import annotations
@@ -27,17 +27,19 @@ from crawler_plugin.publishing.job_marks import JobMarks
 from crawler_plugin.record import PageRecord
 
 WINDOW_BYTES: Final = 16 * 1024 * 1024
-"""Under way at a time. kafka-python holds a copy of each; fewer would leave a fast broker idle between two answers."""
+"""The most pages under way at a time. kafka-python holds a copy of each; fewer would leave a fast broker idle between
+two answers."""
 
 
 Arrival: TypeAlias = Callable[[tuple[int, int] | None], None]
-"""Hears at which partition and offset Kafka has a page, None where it never will; called in any thread."""
+"""Called, in any thread, with the partition and offset at which Kafka has a page; with None where Kafka never will."""
 
 
 class Sending(NamedTuple):
-    """A page that goes out under this number; sent again it gets another, so late news of the first is recognised.
+    """A page that goes out under this number. Sent again, it gets another number, so that late news of the first is
+    recognised.
 
-    ``place`` is where it lies in the spool, if it came from there. ``arrived`` is told once what became of it.
+    ``place`` is its place in the spool, if it came from there. ``arrived`` is called once with its outcome.
     """
 
     number: int
@@ -56,7 +58,7 @@ class Notice(NamedTuple):
 
 @dataclass
 class Report:
-    """What happened since the last one. ``freed`` are the costs of all pages that are done with."""
+    """Everything that happened since the last report. ``freed`` holds the costs of all pages that are done with."""
 
     confirmed: int = 0
     freed: int = 0
@@ -67,10 +69,11 @@ class Report:
 
 
 class Outbox:
-    """``wake`` is called without the lock, in any thread, when there is a report; not again until it is collected.
+    """``wake`` is called without the lock, in any thread, when there is a report; it is not called again until the
+    report is collected.
 
-    ``marks`` hears of each page that is confirmed, before the outbox is empty. At most ``gathered_bytes`` of pages, and
-    the one with which they are so many, gather before they go out.
+    ``marks`` counts each confirmed page before the outbox is empty. Pages gather until they have ``gathered_bytes``,
+    then they go out.
     """
 
     def __init__(
@@ -106,7 +109,7 @@ class Outbox:
         self._progress_at = clock()
 
     def add(self, page: PageRecord, cost: int, place: int | None = None, arrived: Arrival | None = None) -> None:
-        """One page more; ``cost`` comes back in a report when it is done with."""
+        """Add a page; ``cost`` comes back in a report when the page is done with."""
         with self._lock:
             if not self._has_pages():
                 self._progress_at = self._clock()
@@ -119,12 +122,12 @@ class Outbox:
                 self._urgent.notify_all()
 
     def next(self, timeout: float) -> Sending | None:
-        """The page that may be sent now, which is under way from here on.
+        """The page to send now, which counts as under way from here on.
 
-        Waits up to ``timeout`` seconds until there is one or something else changes, and returns None then.
+        Waits up to ``timeout`` seconds for a page. Returns None after that time, or when something else changes.
 
         Raises:
-            Exception: what ``failed`` was told; nothing goes out until ``take_back``.
+            Exception: the error that ``fail`` got; nothing goes out until ``take_back``.
         """
         with self._lock:
             if self._failure is None and not self._may_send():
@@ -134,15 +137,15 @@ class Outbox:
             return self._send() if self._may_send() else None
 
     def gather(self, seconds: float) -> None:
-        """Let pages come for so long, so that they go out together; returns when there are enough, on failure, and when
-        stirred.
+        """Let pages gather for this time, so that they go out together; returns early when there are enough, on
+        failure, and when stirred.
         """
         with self._lock:
             if self._failure is None and self._waiting_bytes < self._gathered_bytes:
                 self._urgent.wait(seconds)
 
     def confirm(self, number: int, at: tuple[int, int]) -> None:
-        """Kafka has the page of this sending, at this partition and offset.
+        """Note that Kafka has the page of this sending, at this partition and offset.
 
         Late news of a page that was taken back changes nothing.
         """
@@ -158,7 +161,7 @@ class Outbox:
         self._tell()
 
     def refuse(self, number: int) -> None:
-        """The page of this sending is too large for the topic, and given up."""
+        """Give up the page of this sending: it is too large for the topic."""
         with self._lock:
             if (sending := self._leave(number)) is None:
                 return
@@ -169,7 +172,8 @@ class Outbox:
         self._tell()
 
     def fail(self, number: int, error: Exception) -> bool:
-        """This sending failed, and so its producer is to be replaced; says whether it was the first to fail."""
+        """Note that this sending failed, so that its producer must be replaced; says whether it was the first to
+        fail."""
         with self._lock:
             if number not in self._under_way or self._failure is not None:
                 return False
@@ -178,7 +182,7 @@ class Outbox:
             return True
 
     def take_back(self) -> None:
-        """The producer is gone: what is under way waits again, in order, before all others."""
+        """Let the pages under way wait again, in order, before all others: their producer is gone."""
         with self._lock:
             self._waiting.extendleft(reversed(self._under_way.values()))
             self._waiting_bytes += self._under_way_bytes
@@ -190,13 +194,13 @@ class Outbox:
         self._tell()
 
     def give_up(self) -> None:
-        """Nothing is sent any more, and no news of what is under way changes anything: what is here stays here."""
+        """Send nothing any more, and ignore news of pages under way: the pages that are here stay here."""
         self.take_back()
         with self._lock:
             self._is_given_up = True
 
     def cut(self, page: PageRecord) -> None:
-        """Only the beginning of this page is sent."""
+        """Report that only the beginning of this page is sent."""
         with self._lock:
             self._report.cut.append(page)
         self._tell()
@@ -208,7 +212,7 @@ class Outbox:
         self._tell()
 
     def collect(self) -> Report:
-        """What happened since the last call."""
+        """Everything that happened since the last call."""
         with self._lock:
             report, self._report = self._report, Report()
             self._is_told = False
@@ -220,21 +224,21 @@ class Outbox:
             self._hurry()
 
     def done_places(self) -> list[int]:
-        """Places in the spool of pages that are done with since the last call."""
+        """Places in the spool of the pages that were finished since the last call."""
         with self._lock:
             done, self._done = self._done, []
             return done
 
     @property
     def unspooled(self) -> list[PageRecord]:
-        """Pages whose fate is open and which are in memory alone, in the order in which they would go."""
+        """Pages whose outcome is open and which are in memory alone, in the order in which they would go."""
         with self._lock:
             every = (*self._under_way.values(), *self._waiting)
             return [sending.page for sending in every if sending.place is None]
 
     @property
     def count(self) -> int:
-        """Pages whose fate is open."""
+        """The number of pages whose outcome is open."""
         with self._lock:
             return len(self._under_way) + len(self._waiting)
 
@@ -273,7 +277,7 @@ class Outbox:
             if sending.place is not None:
                 self.spooled_bytes -= sending.page.size
                 self._done.append(sending.place)
-            if self._waiting or not self._under_way:  # nobody waits for anything else, and each waking costs the crawl
+            if self._waiting or not self._under_way:  # nothing else is waited for, and each waking costs the crawl
                 self._changed.notify_all()
         return sending
 

@@ -1,21 +1,21 @@
-"""Pages to Kafka from a thread of their own, each at least once, whatever the broker does meanwhile.
+"""Sends pages to Kafka from a thread of its own, each at least once, whatever the broker does.
 
 A producer's life, in this order:
 
 1. *look*: whether the topic is there and may be written, and how large its records may be;
-2. *connect*: a producer's constructor blocks for seconds where no broker is, which is why there is a thread;
-3. *send* what the outbox gives, and what the spool holds: the outbox bounds what is under way, since
-   ``KafkaProducer.send`` takes pages without bound while the broker is away. A page that is larger than the topic's
-   limit is cut off or left out here;
-4. *confirm*: kafka-python's own thread says what became of each page; the topic ``jobs`` hears at the beginning that
-   there is a crawl, and at the end, when nothing more is waited for, how many pages it was;
-5. *replace* after any error: the producer is cut off, and what it has not confirmed is sent again by a new one. A page
-   may so arrive twice, which is harmless, since the later one is a refetch. The old producer is not asked to go on: one
-   that has met a refusal refuses everything after it.
+2. *connect*: a producer's constructor blocks for seconds where no broker is, hence the thread;
+3. *send* the pages of the outbox and of the spool: the outbox bounds the pages under way, since ``KafkaProducer.send``
+   takes pages without bound while the broker is away. A page that is larger than the topic's limit is cut off or left
+   out here;
+4. *confirm*: kafka-python's own thread reports the outcome of each page; the topic ``jobs`` gets a mark at the
+   beginning that there is a crawl, and at the end, when no more confirmations are awaited, how many pages it had;
+5. *replace* after any error: the producer is cut off, and a new one sends the unconfirmed pages again. So a page may
+   arrive twice, which is harmless, since the later one is a refetch. The old producer cannot go on: after one refusal
+   it refuses everything.
 
-Where the topic's limit may not be read, a refusal tells it: kafka-python tries the pages of a batch that is too large
-in ever smaller ones, and the first page that fails for its size is so the one that was alone in its batch. From then on
-no page as large as that is sent, so that not every large page costs a producer.
+Where the topic's limit may not be read, a refusal tells it: kafka-python splits a batch that is too large into ever
+smaller ones, so the first page that fails for its size was alone in its batch. From then on no page of that size or
+larger is sent, so that not every large page costs a producer.
 """
 
 from __future__ import annotations
@@ -36,34 +36,34 @@ from crawler_plugin.wire.kafka_client.connection import Complaints
 from crawler_plugin.wire.kafka_client.private import cut_off, sent_together
 
 STALL_MARGIN_S: Final = 15.0
-"""After the delivery timeout and so much more, it owes news that it will never give: its thread is stuck."""
+"""A producer without news for this time after the delivery timeout will never give any: its thread is stuck."""
 FIRST_PAUSE_S: Final = 0.1
 LONGEST_PAUSE_S: Final = 5.0
-"""Between two producers; doubles while nothing is confirmed."""
+"""The pause between two producers; doubles while nothing is confirmed."""
 SILENCE_S: Final = 10.0
-"""Without a confirmation for so long it is said that the broker does not take pages."""
+"""After this time without a confirmation, the log says that the broker does not take pages."""
 REPEAT_S: Final = 60.0
-"""Between two such sayings."""
+"""The time between two such log lines."""
 TICK_S: Final = 0.5
 GATHER_S: Final = 0.2
-"""How long pages gather before they go out together: each hand-over between threads costs the crawl's own thread, and
-each request the broker. Longer, and items that wait for verdicts wait longer."""
+"""How long pages gather before they go out together: each hand-over between threads costs the crawl's own thread time,
+and each request costs the broker time. If this were longer, items that wait for verdicts would wait longer."""
 LONGEST_BLOCK_S: Final = 30.0
-"""Connecting twice and closing, each as long as it may take."""
+"""The time for connecting twice and closing, each as long as it may take."""
 MARK_S: Final = 1.0
-"""How long the end of a crawl waits until the topic ``jobs`` has taken how many pages it was."""
+"""How long the end of a crawl waits until the topic ``jobs`` has its number of pages."""
 READ_AHEAD_BYTES: Final = 4 * 1024 * 1024
-"""Pages of the spool that are in memory at a time: enough to keep a fast broker busy while the disk is read."""
+"""The most pages of the spool in memory at a time: enough to keep a fast broker busy while the disk is read."""
 
 
 class Publisher:
     """Takes pages from the event loop without ever blocking it; ``wake`` is called from other threads on news.
 
-    ``options`` are those of ``producer_options``. ``cuts`` says whether of a page that is too large for the topic the
-    beginning is sent, or nothing. Pages in the ``spool`` are sent, too. ``jobs`` is the topic that is told how many
-    pages of which job there were. ``before_pages`` is called in the thread, and may block, each time before pages go
-    out. Pages go out when ``gathered_bytes`` of them have come, at the latest ``GATHER_S`` after the ones before.
-    Nothing runs before ``start``.
+    ``options`` come from ``producer_options``. ``cuts`` says whether the beginning of a page that is too large for the
+    topic is sent, or nothing of it. Pages in the ``spool`` are sent too. ``jobs`` is the topic that gets the number of
+    pages of each job. ``before_pages`` is called in the thread, and may block, each time before pages go out. Pages go
+    out when ``gathered_bytes`` of them have come, at the latest ``GATHER_S`` after the previous ones. Nothing runs
+    before ``start``.
     """
 
     def __init__(
@@ -108,15 +108,16 @@ class Publisher:
         self._thread.start()
 
     def submit(self, page: PageRecord, cost: int, arrived: Arrival | None = None) -> None:
-        """Take a page over; ``cost`` comes back in a report when it is done with, and ``arrived`` hears where it is."""
+        """Take a page over; ``cost`` comes back in a report when the page is done with, and ``arrived`` gets its
+        place."""
         self._outbox.add(page, cost, arrived=arrived)
 
     def collect(self) -> Report:
-        """What happened since the last call."""
+        """Everything that happened since the last call."""
         return self._outbox.collect()
 
     def finish(self, timeout: float) -> None:
-        """No page comes any more: deliver what there is, for at most ``timeout`` seconds, and end.
+        """No page comes any more: deliver the rest, for at most ``timeout`` seconds, and end.
 
         kafka-python cannot be interrupted while it connects, so the end may come up to ten seconds later.
         """
@@ -127,16 +128,16 @@ class Publisher:
             self._wake()
 
     def give_up(self) -> None:
-        """What is not confirmed now is not sent any more, and stays unconfirmed."""
+        """Stop sending: pages that are not confirmed now stay unconfirmed."""
         self._outbox.give_up()
 
     @property
     def has_ended(self) -> bool:
-        """Whether all is delivered or given up."""
+        """Whether all pages are delivered or given up."""
         return self._ended.is_set()
 
     def wait_for_end(self) -> None:
-        """Wait until it has ended, for as long as kafka-python may block."""
+        """Wait until the thread has ended, for as long as kafka-python may block."""
         self._ended.wait(LONGEST_BLOCK_S)
 
     @property
@@ -146,12 +147,12 @@ class Publisher:
 
     @property
     def unconfirmed(self) -> int:
-        """How many pages here are open, those of the spool that were read included."""
+        """How many pages here have no outcome yet, including those that were read from the spool."""
         return self._outbox.count
 
     @property
     def unspooled(self) -> list[PageRecord]:
-        """Pages whose fate is open and which are in memory alone."""
+        """Pages whose outcome is open and which are in memory alone."""
         return self._outbox.unspooled
 
     @property
@@ -160,14 +161,14 @@ class Publisher:
         return self._outbox.silence
 
     def mark_sent(self) -> None:
-        """Let the spool know which of its pages are done with; blocks on the disk."""
+        """Mark the finished pages in the spool; blocks on the disk."""
         for place in self._outbox.done_places():
             assert self._spool is not None
             self._spool.mark_sent(place)
 
     @property
     def last_heard(self) -> str | None:
-        """kafka-python's last complaint, for people."""
+        """kafka-python's last complaint, for a reader."""
         return self._heard.why
 
     @property
@@ -197,13 +198,13 @@ class Publisher:
             self._wake()
 
     def _live(self) -> None:
-        """One producer's life: until all is over, or an error ends it."""
+        """Run one producer until all pages are done with, or an error ends it."""
         self._look()
         producer = connect(self._options, self._limit)
         self._before_pages()
         began = time.monotonic()
         try:
-            producer.partitions_for(self._topic)  # while pages are sent together nobody could ask for them
+            producer.partitions_for(self._topic)  # inside ``sent_together`` the metadata could not be fetched
             self._mark(producer, at_the_end=False)
             while not self._is_over():
                 self._read_spool()
@@ -224,9 +225,9 @@ class Publisher:
             self.mark_sent()
 
     def _settle(self, producer: Any) -> None:
-        """Let what is under way be confirmed for a moment; what is not by then counts no more, whatever is heard of it.
+        """Wait a moment for confirmations of pages under way; later confirmations are ignored.
 
-        So the number that the topic ``jobs`` is told next is the last.
+        So the number that the topic ``jobs`` gets next is final.
         """
         if not self._outbox.is_empty:
             with suppress(Exception):
@@ -234,7 +235,7 @@ class Publisher:
         self.give_up()
 
     def _mark(self, producer: Any, *, at_the_end: bool) -> None:
-        """Tell the topic ``jobs`` what it does not know, if it is there; only at the end it is waited for."""
+        """Send the topic ``jobs`` the marks that it lacks, if it exists; wait for the topic only at the end."""
         marks = self.marks.due(at_the_end=at_the_end)
         if not marks or self._jobs is None or not is_there(self._options, self._jobs):
             return
@@ -245,7 +246,7 @@ class Publisher:
             futures.append(future)
         until = time.monotonic() + MARK_S
         for future in futures if at_the_end else ():
-            with suppress(Exception):  # what it has not taken stays due
+            with suppress(Exception):  # marks that the topic has not taken stay due
                 future.get(timeout=max(0.0, until - time.monotonic()))
 
     def _look(self) -> None:
@@ -288,7 +289,7 @@ class Publisher:
             future.add_errback(failed)
 
     def _fit(self, page: PageRecord) -> PageRecord | None:
-        """What of the page the topic takes, or None."""
+        """As much of the page as the topic takes, or None."""
         if self._least_refused is not None and self._limit is None and page.size >= self._least_refused:
             return None
         if self._limit is None or page.size <= self._limit:
@@ -303,14 +304,14 @@ class Publisher:
             self._outbox.fail(number, error)
             return
         if self._outbox.fail(number, _RefusedForSize()):
-            if self._limit is not None:  # it was changed: it is read again, and this page measured by it
+            if self._limit is not None:  # the limit was changed: read it again, and measure this page by it
                 self._misread_limit = self._limit
             else:
                 self._least_refused = min(page.size, self._least_refused or page.size)
                 self._outbox.refuse(number)
 
     def _watch(self, silence: float) -> None:
-        """Say when the broker takes nothing, and when it does again; ``silence`` is how long it has been without news.
+        """Log when the broker takes no pages, and when it takes pages again; ``silence`` is the time without news.
 
         Raises:
             TimeoutError: kafka-python has given no news of any page for longer than it may.
@@ -351,4 +352,4 @@ class Publisher:
 
 
 class _RefusedForSize(Exception):
-    """The broker found a page too large: no trouble, but the producer is of no use any more."""
+    """The broker found a page too large: the broker works, but the producer cannot be used any more."""

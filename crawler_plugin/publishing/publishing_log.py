@@ -1,4 +1,4 @@
-"""What a crawl counts and says of its pages on their way to Kafka."""
+"""The counts and log lines of a crawl about its pages on their way to Kafka."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class PublishingLog:
         self._has_complained = False
 
     def published(self, page: PageRecord) -> None:
-        """A page was handed over."""
+        """Count a page that was handed over."""
         self._log.count(stats.PUBLISHED)
         self._log.count(stats.PUBLISHED_BYTES, page.size)
 
     def full(self) -> None:
-        """The crawl is closed, since nothing takes its pages any more."""
+        """Say that the crawl is closed, since nothing takes its pages any more."""
         self._log.say(
             logging.ERROR,
             f"DEDUP_BUFFER_BYTES={self._settings.buffer_bytes} of pages are not confirmed by Kafka and no more can "
@@ -42,7 +42,7 @@ class PublishingLog:
         )
 
     def collected(self, report: Report) -> None:
-        """What the publisher has reported."""
+        """Count and log a report of the publisher."""
         for name, number in ((stats.CONFIRMED, report.confirmed), (stats.SEND_ERRORS, report.send_errors)):
             if number:
                 self._log.count(name, number)
@@ -66,7 +66,7 @@ class PublishingLog:
             self._log.say(logging.WARNING if notice.is_trouble else logging.INFO, notice.message)
 
     def unreadable_verdicts(self, error: Exception) -> None:
-        """Verdicts do not come back to the crawl, until they do."""
+        """Say that verdicts do not come back to the crawl for now."""
         if not self._has_complained:
             self._has_complained = True
             self._log.say(
@@ -78,7 +78,7 @@ class PublishingLog:
             )
 
     def waits_at_its_end(self, pages: int, seconds: float, *, has_spool: bool) -> None:
-        """The crawl is over but for these pages, for which it waits so much longer."""
+        """Say that the crawl is over except for these pages, and how much longer it waits for them."""
         then = "they go to the spool" if has_spool else "they are lost"
         self._log.say(
             logging.INFO,
@@ -86,7 +86,7 @@ class PublishingLog:
         )
 
     def unmarked(self, marks: Sequence[JobMark]) -> None:
-        """The topic ``jobs`` could not be told how many pages it was."""
+        """Say that the topic ``jobs`` did not get the number of pages."""
         if any(mark.pages for mark in marks):
             self._log.say(
                 logging.INFO,
@@ -96,7 +96,7 @@ class PublishingLog:
             )
 
     def sum_up(self, lost: Sequence[PageRecord], spool: Spool | None, *, most_buffered: int, heard: str | None) -> None:
-        """The crawl has ended; ``heard`` is kafka-python's last complaint."""
+        """Log the outcome at the end of the crawl; ``heard`` is kafka-python's last complaint."""
         self._log.put(stats.UNCONFIRMED, len(lost))
         self._log.put(stats.MOST_BUFFERED, most_buffered)
         why = f" (the last that was heard: {heard})" if heard else ""
@@ -117,7 +117,7 @@ class PublishingLog:
             )
 
     def stopped_by_force(self, pages: Sequence[PageRecord], stored: Appended, spool: Spool | None) -> None:
-        """The process ends with these pages unconfirmed, the first of which were stored."""
+        """Say that the process ends with these pages unconfirmed, of which the first ones were stored."""
         lost = pages[stored.pages :]
         if stored.pages and spool is not None:
             self._log.say(
@@ -134,6 +134,6 @@ class PublishingLog:
 
 
 def _some(pages: Sequence[PageRecord]) -> str:
-    """URLs of the first ones, and how many more there are."""
+    """The URLs of the first pages, and how many more there are."""
     named = ", ".join(page.url for page in pages[:NAMED_PAGES])
     return named if len(pages) <= NAMED_PAGES else f"{named} and {len(pages) - NAMED_PAGES} more"

@@ -1,11 +1,12 @@
 """``python -m crawler_plugin.spool FILE``: sends the pages of a spool to Kafka without a crawl.
 
-They go where the crawl that left them would have sent them, which stands in the spool: whatever the settings of the
-folder are in which this runs. What is told otherwise on the command line is refused, since a spool that is sent is
-removed; ``--elsewhere`` says that it is meant.
+They go where the crawl that left them would have sent them, as the spool says, whatever the settings in the current
+folder are. The command refuses another destination on the command line, since a spool that is sent is removed;
+``--elsewhere`` confirms that another destination is meant.
 
-Exit codes are those of ``crawler_plugin.wire.errors``: 0 all are sent; 1 some were passed over; 2 usage or settings; 3
-the broker, the topic or the file is not there or not free, try again. What is not sent stays in the file.
+Exit codes are those of ``crawler_plugin.wire.errors``: 0 all pages are sent; 1 some pages were passed over; 2 usage or
+settings; 3 the broker, the topic or the file is not there or not free, try again. Pages that are not sent stay in the
+file.
 """
 
 from __future__ import annotations
@@ -42,12 +43,12 @@ class _Parser(argparse.ArgumentParser):
     """Raises ``UsageError`` for a wrong command line."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise it, with where to read on."""
+        """Raise the error, with the place to read on."""
         raise UsageError(f"{message}; see {self.prog} --help")
 
 
 def main(argv: Sequence[str]) -> int:
-    """Send what the file holds; the exit code."""
+    """Send the pages in the file; returns the exit code."""
     logging.basicConfig(format="%(message)s", level=logging.INFO, stream=sys.stderr)
     try:
         arguments = _parser().parse_args(argv)
@@ -89,7 +90,7 @@ def _parser() -> _Parser:
 
 
 class _Told(NamedTuple):
-    """The settings, and which of them the command line tells."""
+    """The settings, and the names of those that come from the command line."""
 
     settings: PluginSettings
     names: frozenset[str]
@@ -141,7 +142,7 @@ def _destination(spool: Spool, told: _Told, *, is_elsewhere: bool) -> Destinatio
     """Where the pages go.
 
     Raises:
-        UsageError: the command line tells it otherwise than the spool.
+        UsageError: the command line names another destination than the spool.
     """
     settings = told.settings
     by_settings = Destination(settings.topic, settings.jobs, settings.bootstrap_servers)
@@ -168,7 +169,8 @@ def _destination(spool: Spool, told: _Told, *, is_elsewhere: bool) -> Destinatio
 
 
 def _publish(spool: Spool, settings: PluginSettings, to: Destination, timeout: float) -> int:
-    """Send until nothing is left or nothing is confirmed any more; how many pages were refused for their size."""
+    """Send until nothing is left or nothing is confirmed any more; returns how many pages were refused for their
+    size."""
     options = producer_options(
         bootstrap_servers=to.servers,
         max_page_bytes=settings.max_page_bytes,
@@ -208,7 +210,7 @@ def _wait_for(publisher: Publisher, spool: Spool, news: threading.Event, total: 
 
 
 def _add_up(total: Report, report: Report) -> bool:
-    """Whether a page is done with."""
+    """Add a report to the total; whether a page is done with."""
     total.confirmed += report.confirmed
     total.refused += report.refused
     for page in report.refused:
