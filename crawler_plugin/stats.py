@@ -1,14 +1,13 @@
 """The plugin's Scrapy stats. Written in the event loop's thread only.
 
-An item that has passed, or a response that a callback got while responses are captured, is in exactly one of
+Each item that has passed, or each response that a callback got while responses are captured, counts in exactly one of
 ``published``, ``skipped/…`` and, by the plugin's own limit, ``rejected/oversize``. At the end of the crawl
 
     published + spool/found = confirmed + rejected/oversize_at_broker + spool/left + unconfirmed
 
-With ``DEDUP_AWAIT`` each item whose page was published has a verdict, or is in one of ``without_verdict/…``; with
-``DEDUP_AWAIT_RESPONSES`` so each callback, in ``callback_without_verdict/…``.
-Where this process judges pages itself (``DEDUP_MODE=local``), one of ``verdict/…`` and ``unjudged`` takes the place of
-``published``.
+With ``DEDUP_AWAIT`` each item whose page was published has a verdict, or counts in one of ``without_verdict/…``; with
+``DEDUP_AWAIT_RESPONSES`` the same holds for each callback, in ``callback_without_verdict/…``. Where this process judges
+pages itself (``DEDUP_MODE=local``), one of ``verdict/…`` and ``unjudged`` takes the place of ``published``.
 """
 
 from __future__ import annotations
@@ -123,4 +122,4 @@ FINISH_REASONS: Final[Mapping[str, str]] = {
     REFUSED: "the crawl was closed before its first request, since its spool or its state could not be used, or since "
     "`DEDUP_REQUIRED` is on and broker, topic or the right to write was missing",
 }
-"""What Scrapy's ``finish_reason`` may be besides Scrapy's own."""
+"""Values of Scrapy's ``finish_reason`` in addition to Scrapy's own."""

@@ -1,4 +1,4 @@
-"""Verdicts on the way to the items and callbacks that wait for them. All of it lives in the event loop's thread."""
+"""Verdicts on the way to the items and callbacks that wait for them. Used in the event loop's thread alone."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from crawler_plugin.crawl_log import CrawlLog
 
 @dataclass(frozen=True, slots=True)
 class DedupVerdict:
-    """What is known of a page, by the names of the topic ``verdicts``.
+    """The verdict on a page, under the names of the topic ``verdicts``.
 
-    ``verdict`` is None where the page has none, or none yet; ``reason`` says why, as ``late`` or ``not_captured``.
+    ``verdict`` is None where the page has no verdict, or none yet; ``reason`` says why, such as ``late`` or
+    ``not_captured``.
     """
 
     verdict: str | None
@@ -32,9 +33,9 @@ class DedupVerdict:
 
 
 Told: TypeAlias = Mapping[str, Any]
-"""What an item is told of its page."""
+"""The names of the values that an item gets about its page."""
 TOLD: Final = tuple(each.name for each in fields(DedupVerdict))
-"""What it is told, by name."""
+"""The values by name."""
 
 LATE: Final = "late"
 SPOOLED: Final = "spooled"
@@ -45,13 +46,13 @@ NOT_CAPTURED: Final = "not_captured"
 
 def learned_as(told: Told) -> str:
     """The verdict that a crawl learns from: a duplicate of a suspect original may be a page of its own, and counts as
-    one."""
+    unique."""
     verdict: str = told["verdict"]
     return "unique" if told["suspect"] else verdict
 
 
 def count_told(log: CrawlLog, told: Told) -> None:
-    """A page has its verdict."""
+    """Count a page that has its verdict."""
     log.count(stats.VERDICT + told["verdict"])
     if told["suspect"]:
         log.count(stats.SUSPECT)
@@ -71,7 +72,7 @@ class ComingVerdict:
         """Why there is none, as the last word of ``dedup/without_verdict/…``; None where the log has said it."""
 
     async def wait(self, patience: float | None = None) -> Told | None:
-        """The verdict, for which it waits so many seconds; None where there is none, or none yet."""
+        """Wait for the verdict, at most ``patience`` seconds; None where there is none, or none yet."""
         if not self._is_here:
             turn: Deferred[None] = Deferred()
             self._waiting.append(turn)
@@ -82,16 +83,16 @@ class ComingVerdict:
         return self.told
 
     def miss(self, why: str) -> None:
-        """There will be none."""
+        """Note that there will be no verdict, and why."""
         self.missing = why
         self.tell(None)
 
     def tell(self, told: Told | None) -> None:
-        """It is here; those that wait go on."""
+        """Hand over the verdict; everything that waits for it goes on."""
         self.told, self._is_here = told, True
         waiting, self._waiting = self._waiting, []
         for turn in waiting:
-            if not turn.called:  # it is where its waiter was cancelled
+            if not turn.called:  # it was called where its waiter was cancelled
                 turn.callback(None)
 
     def _send_away(self, turn: Deferred[None]) -> None:
@@ -107,13 +108,15 @@ class ComingVerdict:
 class _Page:
     verdict: ComingVerdict
     items: dict[int, Any] = field(default_factory=dict)
-    """Those that were found on it and have not asked yet; while they are here, no other object has their ``id``."""
+    """Items that were found on the response and have not asked for its verdict yet; while they are kept here, no other
+    object has their ``id``."""
 
 
 class FoundItems:
-    """The verdicts to come on captured responses, and on which of these an item was found.
+    """The coming verdicts on captured responses, and the response on which each item was found.
 
-    An item is known by its identity from its callback to the pipeline, and forgotten there, or else with its response.
+    An item is recognised by its identity from its callback to the pipeline. It is forgotten there, or else with its
+    response.
     """
 
     def __init__(self) -> None:
@@ -121,7 +124,7 @@ class FoundItems:
         self._by_item: Final[WeakValueDictionary[int, _Page]] = WeakValueDictionary()
 
     def captured(self, response: Response, verdict: ComingVerdict) -> None:
-        """The response was handed over."""
+        """Note that the response was handed over."""
         verdict.response = ref(response)
         self._pages[response] = _Page(verdict)
 
@@ -135,14 +138,14 @@ class FoundItems:
         return None if page is None else page.verdict
 
     def found(self, item: Any, response: Response) -> None:
-        """The response's callback yielded the item."""
+        """Note that the response's callback yielded the item."""
         page = self._pages.get(response)
         if page is not None:
             page.items[id(item)] = item
             self._by_item[id(item)] = page
 
     def verdict_of(self, item: Any) -> ComingVerdict | None:
-        """The verdict on the page of this item, to be asked once; None where that page is not known."""
+        """The verdict on the page of this item, which can be read once; None where that page is not known."""
         page = self._by_item.pop(id(item), None)
         if page is None:
             return None

@@ -1,9 +1,10 @@
-"""The spool's file: who may use it, what is in it, what was sent.
+"""The spool's file: its lock, its pages, and which of them were sent.
 
-Pages are appended and never moved. They leave in two steps, so that at no moment a page is neither on Kafka nor here:
+Pages are appended and never moved. They leave in two steps, so that a page is always on Kafka or here:
 
 1. *sent*: Kafka has confirmed it, and one byte of its record says so;
-2. *emptied*: all of the file is sent, and it is cut to nothing; when the spool is closed empty, the file is removed.
+2. *emptied*: all pages of the file are sent, and the file is cut to zero bytes; when the spool is closed empty, the
+   file is removed.
 
 ========================================  =============================================================================
 killed                                    what becomes of the page
@@ -14,11 +15,12 @@ after Kafka has confirmed, before step 1  it is sent again; the later one is a r
 after step 1                              nothing is sent twice
 ========================================  =============================================================================
 
-Before the pages of each crawl stands where they are to go (``Destination``): a crawl that publishes elsewhere cannot
-open the file.
+A record before the pages of each crawl says where they are to go (``Destination``): a crawl that publishes elsewhere
+cannot open the file.
 
-Beside the pages lie marks, which say how many pages of a job a run has put on Kafka, where that could not be told there
-any more. They go with the last page: who opens the file is given them, and who leaves pages in it writes them again.
+Next to the pages lie marks, which say how many pages of a job a run has put on Kafka, where the run could not report
+that to Kafka any more. They are removed with the last page: a process that opens the file gets the marks, and a process
+that leaves pages in it writes them again.
 """
 
 from __future__ import annotations
@@ -54,18 +56,18 @@ from crawler_plugin.wire.outcomes import JobMark
 
 
 class Elsewhere(Refused):
-    """The pages of a spool are to go to another topic, or to other brokers."""
+    """The pages of a spool belong on another topic, or on other brokers."""
 
 
 class Appended(NamedTuple):
-    """How many pages, from the first one on, are on the disk now, and why the others are not."""
+    """How many pages, counted from the first, are on the disk now, and why the others are not."""
 
     pages: int
     trouble: str | None
 
 
 class Stored(NamedTuple):
-    """A page that was read from the spool; ``place`` is what ``mark_sent`` wants to know."""
+    """A page that was read from the spool; ``place`` is the argument for ``mark_sent``."""
 
     place: int
     page: PageRecord
@@ -74,8 +76,8 @@ class Stored(NamedTuple):
 class Spool:
     """A file that this process alone uses. May be used from any thread; each call blocks on the disk.
 
-    ``damaged`` names what was passed over when the file was opened; ``marks`` are those that lay in it then, and
-    ``destinations`` where its pages are to go.
+    ``damaged`` names the bytes that were passed over when the file was opened; ``marks`` holds the marks that lay in it
+    then, and ``destinations`` says where its pages are to go.
     """
 
     def __init__(self, path: Path, limit: int, held: HeldFile, to: Destination | None = None) -> None:
@@ -96,16 +98,17 @@ class Spool:
 
     @classmethod
     def open(cls, path: Path, limit: int, to: Destination | None = None) -> Spool:
-        """Hold the file, made if it is not there, and see what is in it. ``limit`` is the largest that it may grow to.
+        """Hold the file, which is made if it is not there, and read its records. ``limit`` is the largest size that it
+        may grow to.
 
-        ``to`` is where pages that are appended are to go; None: that is not known.
+        ``to`` is the destination of pages that are appended; None: not known.
 
         Raises:
-            Unavailable: another process uses it.
-            Elsewhere: its pages are to go elsewhere.
-            Refused: it holds a record of a later version.
-            UsageError: it is a file of something else.
-            OSError: it cannot be opened, made or read.
+            Unavailable: another process uses the file.
+            Elsewhere: its pages have another destination.
+            Refused: the file holds a record of a later version.
+            UsageError: the file is not a spool.
+            OSError: the file cannot be opened, made or read.
         """
         path = path.absolute()
         try:
@@ -124,10 +127,10 @@ class Spool:
         return spool
 
     def absorb(self, other: Spool) -> str | None:
-        """Take over what is in another spool that goes to the same place; why not, if it could not.
+        """Take over the pages of another spool with the same destination; returns the reason if that was not possible.
 
-        The other one is emptied when all of it is on the disk here, whatever the limit is. A process that is killed
-        between has it in both, and it is sent twice.
+        The other spool is emptied when all its pages are on the disk here, whatever the limit is. If the process is
+        killed in between, both spools hold the pages, which are then sent twice.
         """
         with self._lock, other._lock:
             begun = self._end
@@ -147,24 +150,24 @@ class Spool:
 
     @property
     def left(self) -> int:
-        """Pages in it that Kafka has not confirmed."""
+        """The number of pages in the file that Kafka has not confirmed."""
         with self._lock:
             return self._left
 
     @property
     def has_unread(self) -> bool:
-        """Whether ``take`` has something to give."""
+        """Whether ``take`` has another page."""
         with self._lock:
             return not self._is_closed and self._read < len(self._places)
 
     @property
     def size(self) -> int:
-        """Bytes of the file."""
+        """The file's size in bytes."""
         with self._lock:
             return self._end
 
     def append(self, pages: Sequence[PageRecord]) -> Appended:
-        """Write pages behind the others and wait until the disk has them. What does not fit leaves no trace."""
+        """Write pages behind the others and wait until the disk has them. Pages that do not fit leave no trace."""
         with self._lock:
             if self._is_closed:
                 return Appended(0, f"{self.path} is closed")
@@ -202,18 +205,18 @@ class Spool:
             return None
 
     def mark_sent(self, place: int) -> None:
-        """Kafka has confirmed the page of this place."""
+        """Note that Kafka has confirmed the page at this place."""
         with self._lock:
             if self._is_closed:
                 return
-            with contextlib.suppress(OSError):  # then it is sent twice
+            with contextlib.suppress(OSError):  # then the page is sent twice
                 os.pwrite(self._held.file, bytes([SENT]), place + STATE_OFFSET)
             self._left -= 1
             if self._left == 0 and not self.has_unread:
                 self._empty()
 
     def close(self) -> None:
-        """Give the file free, and remove it if there is nothing left in it."""
+        """Release the file, and remove it if nothing is left in it."""
         with self._lock:
             if self._is_closed:
                 return
@@ -226,7 +229,7 @@ class Spool:
     def _write(self, records: Iterable[bytes], limit: int) -> tuple[list[int], str | None]:
         """Write records behind the others and wait until the disk has them.
 
-        Returns where each begins that is there now, and why the others are not.
+        Returns the offset of each record that is there now, and why the others are not.
         """
         places: list[int] = []
         end, trouble = self._end, None
@@ -303,7 +306,8 @@ class Spool:
         self._read = 0
 
     def _cut_to(self, size: int) -> None:
-        """What is not cut off is torn, and passed over by who reads the file next."""
+        """Cut the file. Bytes that cannot be cut off are torn records, which the next reader of the file passes
+        over."""
         self._end = size
         with contextlib.suppress(OSError):
             os.ftruncate(self._held.file, size)
@@ -320,5 +324,5 @@ def named(damaged: Sequence[Damage], path: Path) -> list[str]:
 
 
 def sending(path: Path) -> str:
-    """The command that sends what is in the file."""
+    """The command that sends the pages in the file."""
     return f"python -m crawler_plugin.spool {shlex.quote(str(path))}"

@@ -1,8 +1,9 @@
-"""The spool that a crawl has by default: one name a spider and folder, so that the next crawl finds what one has left.
+"""The spool that a crawl has by default: one name per spider and folder, so that the next crawl finds the pages left by
+the last.
 
-Crawls of one spider that run at once in one folder take ``NAME.spool``, ``NAME~2.spool`` and so on, each the first that
-no other process uses. A lock goes with its process, however that ends, so the next process that opens a spool takes
-over what is left in the files that no process uses. Only pages that are to go elsewhere stay where they are.
+Crawls of one spider that run at the same time in one folder take ``NAME.spool``, ``NAME~2.spool`` and so on, each the
+first that no other process uses. A lock ends with its process, however the process ends. So the next process that opens
+a spool takes over the pages in all files that no process uses, except pages with another destination.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from crawler_plugin.wire.errors import Unavailable
 
 
 class Opened(NamedTuple):
-    """The spool of a crawl; in words what was damaged in those that it took over, and which it could not take over."""
+    """The spool of a crawl, with sentences on damage in the spools that it took over, and on spools that it could not
+    take over."""
 
     spool: Spool
     damage: Sequence[str] = ()
@@ -27,11 +29,11 @@ class Opened(NamedTuple):
 
 
 def open_numbered(path: Path, limit: int, to: Destination) -> Opened:
-    """Open the first of the spools that begin with this name that is free, and take over the others that are.
+    """Open the first free spool whose name begins like this, and take over the other free ones.
 
     Raises:
-        Stop: one of them cannot be used, as ``Spool.open`` says.
-        OSError: it cannot be opened, made or read.
+        Stop: one of the spools cannot be used, as ``Spool.open`` says.
+        OSError: one of them cannot be opened, made or read.
     """
     own: Spool | None = None
     damage: list[str] = []
@@ -60,7 +62,7 @@ def open_numbered(path: Path, limit: int, to: Destination) -> Opened:
 
 
 def _existing(path: Path) -> list[Path]:
-    """Files with the name or one of its numbers, by number."""
+    """Existing files with the name or a numbered form of it, by number."""
     form = re.compile(re.escape(path.stem) + r"~([0-9]{1,9})" + re.escape(path.suffix))
     found = [(int(match[1]), each) for each in path.parent.iterdir() if (match := form.fullmatch(each.name))]
     return [*([path] if path.exists() else []), *(each for _, each in sorted(found))]

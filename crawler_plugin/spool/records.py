@@ -6,7 +6,7 @@ A record is a header of 32 bytes, little endian, then the page's key on ``pages`
 offset  bytes  content
 ======  =====  =======================================================================================
 0       4      ``MAGIC``
-4       1      version of the payload; the header stays as it is in all versions
+4       1      version of the payload; the header is the same in all versions
 5       1      how the payload is compressed: 1 for zlib
 6       1      ``OPEN``, or ``SENT`` once Kafka has confirmed the page; the only byte that is ever changed
 7       1      zero
@@ -19,15 +19,17 @@ offset  bytes  content
 ======  =====  =======================================================================================
 
 A record may also hold a mark of a job (``crawler_plugin.wire.outcomes.JobMark``) with its key, which no canonical URL
-equals, or a ``Destination``, with a key that no mark has: before the pages of each crawl stands where they are to go.
+equals, or a ``Destination``, with a key that no mark has: one stands before the pages of each crawl and says where they
+go.
 
-The payload is MessagePack: the record's headers on ``pages`` as pairs, and its value. The key stands outside so that a
-page whose payload is torn or damaged can be named. After damage, reading goes on at the next place where a whole record
-begins, wherever that is.
+The payload is MessagePack: the record's headers on ``pages`` as pairs, and its value. The key stands outside the
+payload so that a page whose payload is torn or damaged can be named. After damage, reading goes on at the next offset
+where a whole record begins.
 
-A byte that changes costs its own page and no other. That is why this is no SQLite database, which would need half the
-statements: where a byte of its tree changed it lost up to all pages or gave some twice, a full disk left none of the
-pages that were written together, a second file had to stay beside the first, and sending took a third longer or more.
+A changed byte costs its own page and no other. That is why the spool is not a SQLite database, which would need half
+the statements: when a byte of its tree changed, it lost up to all pages or returned some twice; a full disk left none
+of the pages that were written together; a second file had to stay next to the first; and sending took a third longer or
+more.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ VERSION: Final = 1
 ZLIB: Final = 1
 OPEN: Final = 0x4F
 SENT: Final = 0x53
-"""Differs from ``OPEN`` in three bits: one that flips does not make a page look as if it had been sent."""
+"""Differs from ``OPEN`` in three bits, so that a single flipped bit does not make a page look sent."""
 STATE_OFFSET: Final = 6
 HEADER_BYTES: Final = 32
 LONGEST_KEY: Final = 1024 * 1024
@@ -65,11 +67,11 @@ _CHECK_OFFSET: Final = _HEADER.size - 4
 
 Content: TypeAlias = tuple[list[tuple[str, bytes]], bytes]
 ReadAt: TypeAlias = Callable[[int, int], bytes]
-"""So many bytes from this offset on; fewer at the end of the file."""
+"""Reads this many bytes from an offset on; fewer at the end of the file."""
 
 
 class Destination(msgspec.Struct, frozen=True):
-    """Where a crawl publishes: the topic of its pages, the one that is told how many they are, brokers, and its job."""
+    """Where a crawl publishes: the topic of its pages, the topic that gets their number, brokers, and its job."""
 
     topic: str
     jobs: str
@@ -77,11 +79,12 @@ class Destination(msgspec.Struct, frozen=True):
     job: str | None = None
 
     def is_that_of(self, other: Destination) -> bool:
-        """Whether pages of both go to the same topic, as far as can be said: of a cluster some brokers are named."""
+        """Whether pages of both go to the same topic, as far as can be told: settings name only some brokers of a
+        cluster."""
         return self.topic == other.topic and not set(self.servers).isdisjoint(other.servers)
 
     def at(self, servers: tuple[str, ...]) -> Destination:
-        """The same by other brokers."""
+        """The same destination through other brokers."""
         return Destination(self.topic, self.jobs, servers, self.job)
 
     def __str__(self) -> str:
@@ -91,7 +94,7 @@ class Destination(msgspec.Struct, frozen=True):
 class SpooledRecord(NamedTuple):
     """A record whose header and key are whole: a page, a mark of a job, or a destination.
 
-    ``content`` are its bytes, fewer than ``size`` where the file ends in it.
+    ``content`` holds its bytes, fewer than ``size`` where the file ends inside it.
     """
 
     offset: int
@@ -106,12 +109,12 @@ class SpooledRecord(NamedTuple):
 
     @property
     def payload(self) -> bytes:
-        """What stands behind the key."""
+        """The bytes behind the key."""
         return self.content[HEADER_BYTES + len(self.key) :]
 
     @property
     def is_whole(self) -> bool:
-        """Whether the payload is as it was written."""
+        """Whether the payload is unchanged since it was written."""
         return len(self.content) == self.size and zlib.crc32(self.payload) == self.payload_check
 
     @property
@@ -121,19 +124,19 @@ class SpooledRecord(NamedTuple):
 
     @property
     def is_destination(self) -> bool:
-        """Whether it says where pages are to go."""
+        """Whether the record is a destination."""
         return self.key == _DESTINATION_KEY
 
     @property
     def is_mark(self) -> bool:
-        """Whether it is a mark of a job."""
+        """Whether the record is a mark of a job."""
         return _IN_A_MARK in self.key and not self.is_destination
 
     def page(self) -> PageRecord:
-        """The page, or in the form of one what it is else.
+        """The page; a record of another kind comes in the form of a page, too.
 
         Raises:
-            UnreadableRecord: it is torn or damaged, or of a later version.
+            UnreadableRecord: the record is torn or damaged, or of a later version.
         """
         if not (self.is_whole and self.is_known):
             raise UnreadableRecord(f"a record of a spool: damaged, or of version {self.version}")
@@ -148,10 +151,10 @@ class SpooledRecord(NamedTuple):
         return PageRecord(url, self.key, value, tuple(headers), is_text=told.get("form") == b"text")
 
     def destination(self) -> Destination:
-        """The destination that it holds.
+        """The destination in the record.
 
         Raises:
-            UnreadableRecord: it is none that this program knows.
+            UnreadableRecord: it is not a destination that this program knows.
         """
         try:
             return msgspec.json.decode(self.page().value, type=Destination)
@@ -160,7 +163,8 @@ class SpooledRecord(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """Bytes from ``start`` up to ``end`` that are no whole record; ``keys`` of pages known to have been there."""
+    """Bytes from ``start`` up to ``end`` that are not a whole record; ``keys`` are those of pages known to have been
+    there."""
 
     start: int
     end: int
@@ -168,7 +172,7 @@ class Damage(NamedTuple):
 
 
 def encode(page: PageRecord) -> bytes:
-    """The record of a page that is not sent."""
+    """The record of a page that is not sent yet."""
     plain = msgspec.msgpack.encode((page.headers, page.value))
     payload = zlib.compress(plain, COMPRESSION_LEVEL)
     return with_header(page.key, payload, len(plain))
@@ -231,7 +235,7 @@ def scan(read_at: ReadAt, end: int) -> Iterator[SpooledRecord | Damage]:
 
 
 def with_header(key: bytes, payload: bytes, plain_bytes: int) -> bytes:
-    """The record of a payload that has so many bytes when it is unpacked."""
+    """The record of a payload that has ``plain_bytes`` bytes unpacked."""
     told = (MAGIC, VERSION, ZLIB, OPEN, 0, len(key), len(payload), plain_bytes, 0, zlib.crc32(payload))
     check = _check(_HEADER.pack(*told, 0), key)
     return _HEADER.pack(*told, check) + key + payload
@@ -243,7 +247,7 @@ def _check(header: bytes, key: bytes) -> int:
 
 
 def _next_magic(read_at: ReadAt, offset: int, end: int) -> int:
-    """Where a record may begin, from ``offset`` on; ``end`` if nowhere."""
+    """The next offset at which a record may begin, from ``offset`` on; ``end`` if there is none."""
     while offset < end:
         found = read_at(offset, min(_SEARCHED_BYTES, end - offset))
         place = found.find(MAGIC)

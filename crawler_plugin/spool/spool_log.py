@@ -1,4 +1,4 @@
-"""What a crawl counts and says of its spool."""
+"""The counts and log lines of a crawl about its spool."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crawler_plugin.spool.numbered import Opened
 
 
 def say_opened(log: CrawlLog, opened: Opened) -> None:
-    """The spool was opened: what was in it, and what was damaged there."""
+    """Log that the spool was opened, what it holds, and the damage in it."""
     spool = opened.spool
     log.put(stats.SPOOL_FOUND, spool.left)
     if spool.left:
@@ -25,7 +25,7 @@ def say_opened(log: CrawlLog, opened: Opened) -> None:
 
 
 def say_stored(log: CrawlLog, appended: Appended) -> None:
-    """Pages went to the spool, or did not."""
+    """Log that pages went to the spool, or that they did not."""
     if appended.pages:
         log.count(stats.SPOOL_WRITTEN, appended.pages)
     if appended.trouble is not None:
@@ -38,5 +38,5 @@ def say_stored(log: CrawlLog, appended: Appended) -> None:
 
 
 def how_sent(path: Path) -> str:
-    """How the pages in the file get to Kafka."""
+    """A sentence on how the pages in the file get to Kafka."""
     return f"the next crawl with that spool sends them, or now: {sending(path)}"

@@ -1,8 +1,8 @@
-"""The spool as the event loop uses it: all that blocks on the disk is done in a thread of its own.
+"""The spool as the event loop uses it: everything that blocks on the disk runs in a thread of its own.
 
 Pages that come while the disk is busy are written together and wait for it once. The interpreter ends only when that
-thread has done what it was asked for, and after it calls ``store_at_exit``: so a crawl that is stopped by force, whose
-event loop does nothing any more, loses none of the pages that it holds.
+thread has finished its work, and calls ``store_at_exit`` after that: so a crawl that is stopped by force, whose event
+loop does nothing any more, loses none of the pages that it holds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from crawler_plugin.wire.outcomes import JobMark
 
 
 class Storage:
-    """Lives in the event loop's thread. Without ``open`` there is no spool, and nothing is taken."""
+    """Used in the event loop's thread. Without ``open`` there is no spool, and no page is taken."""
 
     def __init__(self) -> None:
         self._call: Call | None = None
@@ -32,10 +32,10 @@ class Storage:
         self.spool: Spool | None = None
 
     async def open(self, call: Call, opening: Callable[[], Opened]) -> Opened:
-        """Open the spool by this function.
+        """Open the spool with this function.
 
         Raises:
-            Exception: what that raises.
+            Exception: whatever the function raises.
         """
         self._call = call
         opened = await self._in_thread(opening)
@@ -43,7 +43,7 @@ class Storage:
         return opened
 
     async def store(self, page: PageRecord) -> str | None:
-        """Write the page; None when the disk has it, else why it has not."""
+        """Write the page; returns None when the disk has it, otherwise the reason."""
         if self.spool is None:
             return "there is no spool"
         told: Deferred[str | None] = Deferred()
@@ -53,15 +53,13 @@ class Storage:
         return await maybe_deferred_to_future(told)
 
     async def store_all(self, pages: Sequence[PageRecord]) -> Appended:
-        """Write as many pages as fit, from the first one on."""
+        """Write as many pages as fit, beginning with the first."""
         if self.spool is None or not pages:
             return Appended(0, None)
         return await self._in_thread(lambda: self._append(pages))
 
     async def keep_marks(self, marks: Sequence[JobMark], before: Callable[[], None]) -> bool:
-        """Do what is to be done ``before``, then write marks beside the pages that are left; whether the disk has
-        them.
-        """
+        """Call ``before``, then write marks next to the pages that are left; whether the disk has them."""
         spool = self.spool
         if spool is None:
             return False
@@ -73,7 +71,7 @@ class Storage:
         return await self._in_thread(keep)
 
     async def close(self, before: Callable[[], None]) -> None:
-        """Do what is to be done ``before``, then give the file free."""
+        """Call ``before``, then release the file."""
         spool = self.spool
         if spool is not None:
 
@@ -85,7 +83,8 @@ class Storage:
         self._disk.shutdown(wait=False)
 
     def store_at_exit(self, pages: Sequence[PageRecord]) -> Appended:
-        """As ``store_all``, in the thread of who asks, when the event loop is no more; without pages written before."""
+        """Like ``store_all``, in the caller's thread, after the event loop has ended; leaves out pages that are already
+        written."""
         if self.spool is None:
             return Appended(0, None)
         missing = [page for page in pages if id(page) not in self._unheard]

@@ -1,1 +1,1 @@
-"""What spiders and workers have in common: records and topics, URLs and types, errors, Kafka's login, a web server."""
+"""The code that spiders and workers share: records and topics, URLs and types, errors, Kafka's login, a web server."""

@@ -22,7 +22,7 @@ from __future__ import annotations
 from typing import Final
 
 UNEXPECTED: Final = 70
-"""Exit code after an exception that is none of these (``EX_SOFTWARE`` of sysexits.h)."""
+"""Exit code after any other exception (``EX_SOFTWARE`` of sysexits.h)."""
 
 
 class PageError(Exception):
@@ -38,7 +38,7 @@ class PageError(Exception):
 
 
 class UnreadableRecord(Exception):
-    """A record on one of our topics that none of our versions wrote, or that is torn."""
+    """A record on one of our topics that no version of ours wrote, or that is torn."""
 
 
 class Stop(Exception):

@@ -1,8 +1,8 @@
-"""What is shared on disk, as on the wire: files that are whole whenever a process is killed or the power fails.
+"""Shared handling of files: files stay whole whenever a process is killed or the power fails.
 
-*Replace* a file (``replaced``): (1) write the new one beside it, (2) sync it, (3) rename it, (4) sync the folder.
-*Append* to a file: (1) ``write_all`` behind what is there, (2) sync. *Hold* a file (``HeldFile``): (1) open or make it,
-(2) lock it, (3) see that its name is still its own; whoever removes it does so while it holds it.
+*Replace* a file (``replaced``): (1) write the new one next to it, (2) sync it, (3) rename it, (4) sync the folder.
+*Append* to a file: (1) ``write_all`` at its end, (2) sync. *Hold* a file (``HeldFile``): (1) open or make it, (2) lock
+it, (3) check that its name is still its own; a process removes the file only while it holds it.
 
 ========================  ============================================  =============================================
 what ends at step         is left by a kill, and by a power cut         is mended by
@@ -19,8 +19,8 @@ hold 1, 2                 an empty file                                 the next
 hold 3, and later         the file; the lock goes with the process      the same
 ========================  ============================================  =============================================
 
-A disk that is full ends a step without ending the process: then ``replaced`` leaves the old file alone, and who appends
-cuts off what it has written, or writes over it the next time.
+A full disk ends a step without ending the process: then ``replaced`` leaves the old file alone, and the code that
+appends cuts off the part that it has written, or overwrites it the next time.
 """
 
 from __future__ import annotations
@@ -33,19 +33,20 @@ from pathlib import Path
 from typing import Final, Self
 
 OWNER_ONLY: Final = 0o600
-"""Pages, their URLs and what is known of them may be nobody else's business."""
+"""Pages, their URLs and the evidence on them may be private."""
 FOR_ALL: Final = 0o666
 
 
 @contextmanager
 def replaced(target: Path, mode: int = FOR_ALL, writer: str | None = None) -> Generator[Path]:
-    """An empty file beside the target to write to, which takes the target's place when all of it is on the disk.
+    """An empty file next to the target to write to, which takes the target's place when all of it is on the disk.
 
-    ``mode`` is what it may be used for, less the process's mask. Where several processes replace one target at a time,
-    each names itself as ``writer``.
+    ``mode`` holds the file's permissions, less the process's mask. Where several processes replace one target at the
+    same time, each names itself as ``writer``.
 
     Raises:
-        OSError: there is no room, or no leave to write; as for whatever else is raised inside, the target is as before.
+        OSError: there is no room, or no permission to write. After this and any other exception inside the block the
+            target is as before.
     """
     beside = target.with_name(f"{target.name}.tmp" if writer is None else f"{target.name}.{writer}.tmp")
     try:
@@ -62,16 +63,16 @@ def replaced(target: Path, mode: int = FOR_ALL, writer: str | None = None) -> Ge
 
 
 def sync_folder(folder: Path) -> None:
-    """Let names that were given or taken in the folder outlive a power cut, where its file system can."""
+    """Make new and removed names in the folder survive a power cut, where its file system can."""
     with suppress(OSError):
         _sync(folder)
 
 
 def write_all(file: int, content: bytes, offset: int) -> int:
-    """Write all of it to a file descriptor; the offset behind it.
+    """Write all of ``content`` to a file descriptor; returns the offset behind it.
 
     Raises:
-        OSError: a part of it, or nothing, was written.
+        OSError: only a part of it, or nothing, was written.
     """
     left = memoryview(content)
     while left:
@@ -87,7 +88,7 @@ class HeldFile:
 
     Raises:
         BlockingIOError: another process holds it.
-        OSError: it cannot be opened or made.
+        OSError: the file cannot be opened or made.
     """
 
     def __init__(self, path: Path, mode: int = OWNER_ONLY, *, waits: bool = False) -> None:
@@ -96,7 +97,7 @@ class HeldFile:
             self.file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode)
             try:
                 fcntl.flock(self.file, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
-                with suppress(FileNotFoundError):  # who held it before may have removed it
+                with suppress(FileNotFoundError):  # the last holder may have removed it
                     if os.path.samestat(os.fstat(self.file), path.stat()):
                         sync_folder(path.parent)
                         return
@@ -106,12 +107,12 @@ class HeldFile:
             os.close(self.file)
 
     def note(self, holder: str) -> None:
-        """Write down who holds it, for ``holder_of``."""
+        """Write the holder's name into the file, for ``holder_of``."""
         os.ftruncate(self.file, 0)
         write_all(self.file, holder.encode(), 0)
 
     def close(self) -> None:
-        """Leave it to others."""
+        """Release the file."""
         os.close(self.file)
 
     def __enter__(self) -> Self:
@@ -122,7 +123,7 @@ class HeldFile:
 
 
 def holder_of(path: Path) -> str:
-    """What the process that holds a file has noted there; empty where it has not."""
+    """The name that the holder of a file has noted there; empty where it has noted none."""
     with path.open("rb") as held:
         return held.read(200).decode(errors="replace").strip()
 

@@ -1,4 +1,4 @@
-"""What makes workers forget survivors: a record of ``fingerprints``, and what blocks behind it say of it."""
+"""The messages that make workers forget survivors: a record of ``fingerprints``, and its trace in later blocks."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ MAX_U64: Final = 2**64 - 1
 class ForgetCondition(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """Which survivors are to be forgotten, by ``kind``: those whose URL's registered domain or host is ``text``, or
     whose URL begins with it; those fetched before ``number``, in milliseconds since 1970 UTC; or those of the scope
-    whose 64 bits are ``number``. ``site`` is that of such pages' claims, by which most others are told apart without a
-    look at their URLs; 0 where it is not known.
+    whose 64 bits are ``number``. ``site`` is the site in the claims of such pages, which tells most other pages apart
+    without a look at their URLs; 0 where it is not known.
     """
 
     kind: Literal["site", "host", "url-prefix", "before", "scope"]
@@ -30,7 +30,7 @@ class ForgetCondition(msgspec.Struct, frozen=True, array_like=True, kw_only=True
 
     @property
     def in_words(self) -> str:
-        """For people."""
+        """The condition for a reader."""
         match self.kind:
             case "before":
                 return f"what was fetched before {self.number} (milliseconds since 1970)"
@@ -42,14 +42,15 @@ class ForgetCondition(msgspec.Struct, frozen=True, array_like=True, kw_only=True
 
     @property
     def nbytes(self) -> int:
-        """About as many as it takes in a block's header."""
+        """About the number of bytes that it takes in a block's header."""
         return len(self.text.encode()) + 40
 
 
 class Forget(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """A record of ``fingerprints``, between batches: survivors of all batches before it that meet the condition are
-    gone for all batches after it. ``writer`` tells it from others. Its envelope is that of a batch, in a version that
-    no batch has: a program that does not know it ends there, as before a batch of a later program.
+    gone for all batches after it. ``writer`` tells it from other records of its kind. It has a batch's envelope, in a
+    version that no batch has: a program that does not know this version ends there, as it would before a batch of a
+    later program.
     """
 
     scheme: bytes
@@ -58,7 +59,8 @@ class Forget(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
 
 
 class Forgotten(msgspec.Struct, frozen=True, array_like=True):
-    """What was forgotten: by the record at this offset of ``fingerprints``, when the watermark stood at ``clock``."""
+    """A note that a record was applied: the one at this offset of ``fingerprints``, when the watermark stood at
+    ``clock``."""
 
     condition: ForgetCondition
     at: int

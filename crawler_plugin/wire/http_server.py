@@ -1,15 +1,18 @@
-"""Serves short answers over HTTP with one thread and few connections, whoever connects and however slowly.
+"""Serves short answers over HTTP with one thread and few connections, however many clients connect and however slow
+they are.
 
-``HttpServer(listening(host, port), replying(answer), name)`` is a server: ``answer`` is asked for each path.
+``HttpServer(listening(host, port), replying(answer), name)`` is a server: ``answer`` is called with each path.
 
-One thread does all of it and waits for no client: it reads heads of requests as they come, has each answered when it is
-whole, and writes answers as they are taken. So a client costs a socket and some kilobytes, never a thread:
+One thread does all the work and never waits for a single client: it reads heads of requests as they come, answers each
+when it is whole, and writes answers as clients take them. So a client costs a socket and some kilobytes, never a
+thread:
 
-1. There are ``MOST_CONNECTIONS`` at most. One more takes the place of the one that has kept the server waiting longest,
-   first of all of one that has never asked anything: whoever asks at once is answered, however many only connect.
+1. There are at most ``MOST_CONNECTIONS`` connections. One more replaces the connection that has kept the server waiting
+   longest; connections without any request so far are replaced first. So a client that sends its request at once gets
+   an answer, however many others only connect.
 2. The head of a request must be whole within ``HEAD_SECONDS`` of its first byte, or of the connection's beginning, and
    has at most ``HEAD_BYTES``. The client must take the answer within ``ANSWER_SECONDS``.
-3. A connection is kept for further requests, ``IDLE_SECONDS`` at most from one to the next.
+3. A connection is kept for further requests, with at most ``IDLE_SECONDS`` from one to the next.
 """
 
 from __future__ import annotations
@@ -29,17 +32,18 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 MOST_CONNECTIONS: Final = 64
-"""Enough for some Prometheus servers and probes, with one each. Each connection is a file that the worker has open."""
+"""Enough for some Prometheus servers and probes, with one connection each. Each connection is an open file of the
+worker."""
 HEAD_BYTES: Final = 8192
 HEAD_SECONDS: Final = 5.0
 ANSWER_SECONDS: Final = 30.0
 IDLE_SECONDS: Final = 75.0
 """Longer than the usual time between two scrapes, so that both use one connection."""
 LINGER_SECONDS: Final = 1.0
-"""For so long the server reads what else comes after its last answer: a socket that is closed with bytes unread takes
-the answer back."""
+"""How long the server goes on reading after its last answer: when a socket is closed with unread bytes, the client may
+lose the answer."""
 CLOSE_SECONDS: Final = 0.1
-"""Closing waits at most so long for answers to be taken."""
+"""How long closing waits at most for clients to take their answers."""
 BACKLOG: Final = 128
 PORTS_TRIED: Final = 100
 PLAIN_TEXT: Final = "text/plain; charset=utf-8"
@@ -63,7 +67,7 @@ class Reply(NamedTuple):
 
 
 class HttpAnswer(NamedTuple):
-    """What is told of a path."""
+    """The answer for a path."""
 
     body: bytes
     content_type: str = PLAIN_TEXT
@@ -71,14 +75,14 @@ class HttpAnswer(NamedTuple):
 
 
 Answering: TypeAlias = Callable[[str, str], HttpAnswer]
-"""Given a request's path, without what is behind ``?``, and its header ``Accept``."""
+"""Called with a request's path, without its query, and its header ``Accept``."""
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket that listens there. Port 0 takes a free one, and one that is taken gives way to the next free one.
+    """A socket that listens there. Port 0 takes a free port; where the port is taken, the next free one is used.
 
     Raises:
-        OSError: nothing can listen on this host, or no port of a hundred is free.
+        OSError: nothing can listen on this host, or none of a hundred ports is free.
     """
     last = min(port + PORTS_TRIED - 1, _LARGEST_PORT) if port else 0
     for tried in range(port, last + 1):
@@ -87,8 +91,8 @@ def listening(host: str, port: int) -> socket.socket:
         )[0]
         listener = socket.socket(family, kind, protocol)
         try:
-            # A process that starts again finds its old connections in TIME_WAIT. (SO_REUSEPORT would be another thing:
-            # two processes on one port would each get some of the scrapes.)
+            # A process that starts again finds its old connections in TIME_WAIT. (SO_REUSEPORT would not do: two
+            # processes on one port would each get some of the scrapes.)
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(address)
             listener.listen(BACKLOG)
@@ -107,7 +111,7 @@ def shown(host: str, port: int) -> str:
 
 
 def replying(answer: Answering) -> Callable[[bytes], Reply]:
-    """What ``HttpServer`` wants: reads the head of a request and has GET and HEAD answered."""
+    """The ``reply`` for ``HttpServer``: reads the head of a request and answers GET and HEAD."""
 
     def reply(head: bytes) -> Reply:
         request = _Request(answer, head)
@@ -117,9 +121,9 @@ def replying(answer: Answering) -> Callable[[bytes], Reply]:
 
 
 class HttpServer:
-    """Serves on a listening socket, in a daemon thread, from when it is made until it is closed.
+    """Serves on a listening socket, in a daemon thread, from its construction until it is closed.
 
-    ``reply`` is given the head of each request, the empty line at its end included. It should not raise.
+    ``reply`` gets the head of each request, including the empty line at its end. It should not raise.
     """
 
     def __init__(self, listener: socket.socket, reply: Callable[[bytes], Reply], name: str) -> None:
@@ -135,7 +139,7 @@ class HttpServer:
         self._thread.start()
 
     def close(self) -> None:
-        """Listen no more; answers that are on their way have ``CLOSE_SECONDS``."""
+        """Stop listening; answers that are on their way have ``CLOSE_SECONDS``."""
         self._ring.send(b"!")
         self._thread.join()
         self._ring.close()
@@ -148,7 +152,7 @@ class HttpServer:
             self._end()
 
     def _step(self) -> bool:
-        """Wait until something can be done, and do it; false when the server is to be closed."""
+        """Wait for something to do, and do it; false when the server is to be closed."""
         deadline = min((each.deadline for each in self._connections), default=time.monotonic() + IDLE_SECONDS)
         for key, _ in self._selector.select(max(0.0, deadline - time.monotonic())):
             if key.fileobj is self._bell:
@@ -169,7 +173,7 @@ class HttpServer:
             except BlockingIOError:
                 return
             except OSError as error:
-                # Mostly no more files can be opened. That stays so for a while, so this thread must pause.
+                # Usually no more files can be opened. That lasts a while, so this thread must pause.
                 _log.debug("a connection cannot be accepted: %s", error)
                 time.sleep(CLOSE_SECONDS)
                 return
@@ -179,7 +183,7 @@ class HttpServer:
             connection = _Connection(accepted)
             self._connections.add(connection)
             self._selector.register(accepted, selectors.EVENT_READ, connection)
-            self._go_on(connection)  # whoever asks at once has mostly asked by now
+            self._go_on(connection)  # a prompt client has usually sent its request by now
 
     def _go_on(self, connection: _Connection) -> None:
         try:
@@ -226,7 +230,7 @@ class HttpServer:
 
 
 class _Connection:
-    """One client: what it has sent of its next request, and what it has not taken of its last answer."""
+    """One client: the received part of its next request, and the unsent part of its last answer."""
 
     def __init__(self, accepted: socket.socket) -> None:
         self.socket: Final = accepted
@@ -239,15 +243,15 @@ class _Connection:
 
     @property
     def busy(self) -> bool:
-        """Whether there is something to write: an answer is not taken yet, or the next request has come."""
+        """Whether there is something to write: the client has not taken an answer yet, or the next request has come."""
         return bool(self.unsent) or (self._keep and self._end_of_head() > 0)
 
     def importance(self) -> tuple[Any, ...]:
-        """Where there are too many connections, the one with the smallest value is closed."""
+        """The rank of the connection: where there are too many, the one with the smallest value is closed."""
         return bool(self.unsent), self._served, self.since
 
     def read(self) -> bool:
-        """Take in what has come; false if nothing more will."""
+        """Read the received bytes; false if no more will come."""
         if self.busy:
             return True
         some = self.socket.recv(_READ_BYTES)
@@ -259,7 +263,7 @@ class _Connection:
         return bool(some)
 
     def head(self) -> bytes | None:
-        """The head of the next request, taken out of what was received; None while it is not whole.
+        """The head of the next request, taken out of the received bytes; None while it is not whole.
 
         Empty if it is too long.
         """
@@ -280,7 +284,8 @@ class _Connection:
         self.deadline = self.since + ANSWER_SECONDS
 
     def write(self) -> None:
-        """Write what is taken; after the last answer of a connection that is not kept, say that no more comes."""
+        """Write as much as the client takes; after the last answer of a connection that is not kept, end the sending
+        side."""
         while self.unsent:
             self.unsent = self.unsent[self.socket.send(self.unsent) :]
         self._served = True
@@ -294,7 +299,7 @@ class _Connection:
                 self.socket.shutdown(socket.SHUT_WR)
 
     def _end_of_head(self) -> int:
-        """Where the first head ends in what was received, behind its empty line; 0 while it does not."""
+        """Where the first head ends in the received bytes, behind its empty line; 0 while it is not whole."""
         ends = [at + len(mark) for mark in (b"\r\n\r\n", b"\n\n") if (at := self._received.find(mark)) >= 0]
         return min(ends, default=0)
 
@@ -320,9 +325,9 @@ class _Request(BaseHTTPRequestHandler):
         self.handle_one_request()
 
     def do_GET(self) -> None:
-        """Answer; what fails here is told to the client and the log, and costs the process nothing."""
+        """Answer the request. An error here goes to the client and the log, and does not harm the process."""
         if self.headers.get("Transfer-Encoding") or self.headers.get("Content-Length", "0") != "0":
-            self.close_connection = True  # what comes next is the body of a question that has none
+            self.close_connection = True  # the next bytes are the body of a request that should have none
         try:
             path = urlsplit(self.path).path
         except ValueError as error:

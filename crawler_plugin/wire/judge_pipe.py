@@ -1,8 +1,8 @@
-"""What a crawl and the process that judges its pages say to each other (``DEDUP_MODE = "local"``).
+"""The messages between a crawl and the process that judges its pages (``DEDUP_MODE = "local"``).
 
-The process greets with the line ``GREETING``, which names the version of this form. Then each end sends frames:
-``uint32`` length, little endian, and a MessagePack map. The end of its pipe is the crawl's last word: the process
-judges nothing more, writes what it has judged, and ends.
+The process greets with the line ``GREETING``, which names the version of this form. Then each side sends frames:
+``uint32`` length, little endian, and a MessagePack map. The crawl finishes by closing its pipe: then the process judges
+nothing more, writes its state, and ends.
 
 ================  ============  ======================================================================================
 frame             sent by       when
@@ -26,9 +26,9 @@ import msgspec
 from crawler_plugin.wire.errors import UnreadableRecord
 
 GREETING: Final = b"crawl-dedup judge 1\n"
-"""The number is another one after each change of what is sent."""
+"""The number goes up with each change of the messages."""
 MOST_SAID: Final = 1 << 20
-"""Bytes of a frame of the process; URLs are the longest that it has."""
+"""The most bytes of a frame from the process; URLs are its longest part."""
 _MOST_ASKED: Final = (1 << 32) - 1
 _LENGTH: Final = struct.Struct("<I")
 
@@ -41,7 +41,7 @@ class JudgeOpening(msgspec.Struct, frozen=True, tag=True):
 
 
 class PageToJudge(msgspec.Struct, frozen=True, tag=True):
-    """Headers and value of the record that the page would be on the topic ``pages``."""
+    """Headers and value that the page's record would have on the topic ``pages``."""
 
     headers: tuple[tuple[str, bytes], ...]
     value: bytes
@@ -54,7 +54,7 @@ class JudgeOpened(msgspec.Struct, frozen=True, tag=True):
 
 
 class PageJudged(msgspec.Struct, frozen=True, tag=True):
-    """What items are told of the page, and ``detail`` for people."""
+    """The values that items get about the page, and ``detail`` for a reader."""
 
     verdict: str
     duplicate_of: str | None
@@ -66,7 +66,7 @@ class PageJudged(msgspec.Struct, frozen=True, tag=True):
 
 
 class JudgeFailed(msgspec.Struct, frozen=True, tag=True):
-    """Why, with the reader's next move."""
+    """The reason, with the reader's next step."""
 
     message: str
 
@@ -87,7 +87,7 @@ def write_frame(pipe: IO[bytes], frame: Said | Asked) -> None:
     """Send it.
 
     Raises:
-        OSError: the other end is gone.
+        OSError: the other side is gone.
     """
     payload = msgspec.msgpack.encode(frame)
     pipe.write(_LENGTH.pack(len(payload)))
@@ -96,22 +96,22 @@ def write_frame(pipe: IO[bytes], frame: Said | Asked) -> None:
 
 
 def read_said(pipe: IO[bytes]) -> Said:
-    """What the process says next; waits for it.
+    """Wait for the next message of the process.
 
     Raises:
         EOFError: the pipe has ended.
-        UnreadableRecord: what came is no frame of the process.
+        UnreadableRecord: the bytes are not a frame of the process.
     """
     said: Said = _read(pipe, Said, MOST_SAID)
     return said
 
 
 def read_asked(pipe: IO[bytes], kind: type[_AskedKind]) -> _AskedKind:
-    """What the crawl asks next, which is of this kind; waits for it.
+    """Wait for the next message of the crawl, which must be of this kind.
 
     Raises:
         EOFError: the pipe has ended.
-        UnreadableRecord: what came is something else.
+        UnreadableRecord: the bytes are something else.
     """
     asked: _AskedKind = _read(pipe, kind, _MOST_ASKED)
     return asked
