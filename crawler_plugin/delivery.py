@@ -34,10 +34,10 @@ class Delivery(ABC):
         self._origin: Origin | None = None
         self.log = CrawlLog(crawler)
         self.items = FoundItems()
-        """The verdicts on captured pages, and which items were found there."""
+        """The verdicts on captured pages, and the items found on each."""
         policy = settings.feedback
         self.learning = None if policy is None else Learning(policy, job_dir(crawler.settings), self.log)
-        """What requests are decided by; None: they are not."""
+        """The learning by which requests are decided; None: they are not decided on."""
 
     @abstractmethod
     async def open(self) -> None:

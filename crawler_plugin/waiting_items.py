@@ -63,13 +63,13 @@ class ComingVerdict:
 
     def __init__(self) -> None:
         self.told: Told | None = None
-        """What is known by now."""
+        """The values that are known by now."""
         self.response: ReferenceType[Response] | None = None
-        """The response that the page was, where it was captured."""
+        """The page's response, where it was captured."""
         self._is_here = False
         self._waiting: list[Deferred[None]] = []
         self.missing: str | None = None
-        """Why there is none, as the last word of ``dedup/without_verdict/…``; None where the log has said it."""
+        """Why there is no verdict, as the last word of ``dedup/without_verdict/…``; None where the log has said it."""
 
     async def wait(self, patience: float | None = None) -> Told | None:
         """Wait for the verdict, at most ``patience`` seconds; None where there is none, or none yet."""

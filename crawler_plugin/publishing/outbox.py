@@ -89,9 +89,9 @@ class Outbox:
         self._marks = marks or JobMarks()
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
-        """What ``next`` waits for."""
+        """``next`` waits for this."""
         self._urgent = threading.Condition(self._lock)
-        """What ``gather`` may not sleep through."""
+        """Wakes ``gather``."""
         self._waiting: deque[Sending] = deque()
         self._waiting_bytes = 0
         self._under_way: dict[int, Sending] = {}

@@ -101,7 +101,7 @@ class Publisher:
         self.has_looked = False
         """Whether the first look at broker and topic is over."""
         self.found_wanting: Exception | None = None
-        """What was missing at the last look: broker, topic or rights."""
+        """The missing part at the last look: broker, topic or rights."""
 
     def start(self) -> None:
         """Begin to connect."""

@@ -90,7 +90,7 @@ class Spool:
         self._held = held
         self._lock = threading.RLock()
         self._places = array("Q")
-        """Where each page begins that was not sent when the file was opened."""
+        """The offsets of the pages that were not sent when the file was opened."""
         self._read = 0
         self._left = 0
         self._end = 0

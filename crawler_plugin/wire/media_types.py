@@ -1,9 +1,10 @@
-"""What a Content-Type says that a body is, and what a text's beginning says where the type does not: one table.
+"""Finds the kind of a body from its Content-Type, or from the beginning of its text where the type does not tell: one
+table.
 
-After the MIME Sniffing Standard, for the names that servers really use: ``text/xhtml`` is HTML, ``application/x-json``
-is JSON. Two things are otherwise than in browsers, since a crawl wants the article and not its source. What calls
-itself plain text, a script or JSON and begins as an HTML document is one. And where nothing is said, a tag anywhere
-makes markup: many crawlers leave the type out, and give a part of a page.
+It follows the MIME Sniffing Standard, for the names that servers really use: ``text/xhtml`` is HTML,
+``application/x-json`` is JSON. Two rules differ from browsers, since a crawl wants the article and not its source. A
+body that is called plain text, a script or JSON, but begins as an HTML document, is HTML. And without a type, a tag
+anywhere makes a text markup: many crawlers leave the type out, and give a part of a page.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ Kind = Literal["html", "xml", "json", "text", "binary", "unknown"]
 _LONGEST: Final = 4096
 """Characters of a header that are read."""
 _SHORT: Final = 256
-"""Characters of one whose kind is remembered."""
+"""The longest header, in characters, whose kind is remembered."""
 _TYPE: Final = re.compile(r"\s*+([\w!#$&^.+-]++/[\w!#$&^.+-]++)(?![^\s;])")
 
 _NOTHING: Final = re.compile(r"/(?:x-)?unknown\Z")
 _NO_TEXT: Final = ("image", "audio", "video", "font", "model")
 _HTML: Final = re.compile(r"(?!m)[a-z-]*html?")
-"""Not ``mhtml``, which is a mail."""
+"""Without ``mhtml``, which is a mail."""
 _SCRIPT: Final = re.compile(r"(?:java|ecma|type)script|yaml|toml|sql|sh|latex|tex|plain|text")
 _BINARY: Final = re.compile(
     r"pdf|zip|gzip|tar|bzip2?|7z-compressed|rar-compressed|vnd\.rar|java-archive|wasm|ogg|msword|postscript"
@@ -54,8 +55,8 @@ _TAG: Final = re.compile(
 
 
 def essence(content_type: str | None) -> str:
-    """The type without its parameters, in lower case: of several values the last that is one; empty where none says
-    anything, as ``*/*`` and ``unknown/unknown`` do not."""
+    """The type without its parameters, in lower case: of several values the last that is a type. Empty where no value
+    says anything; ``*/*`` and ``unknown/unknown`` say nothing."""
     for value in reversed((content_type or "")[:_LONGEST].split(",")):
         found = _TYPE.match(value)
         if found and not _NOTHING.search(found[1].lower()):
@@ -64,7 +65,7 @@ def essence(content_type: str | None) -> str:
 
 
 def kind_of_type(content_type: str | None) -> Kind:
-    """What a Content-Type says; ``unknown`` where that is nothing, or nothing that the table knows."""
+    """The kind that a Content-Type names; ``unknown`` where it names none, or none in the table."""
     return _kind_of(content_type) if len(content_type or "") <= _SHORT else _kind(content_type)
 
 
@@ -93,17 +94,17 @@ def _kind(content_type: str | None) -> Kind:
 
 
 def begins_binary(body: bytes) -> bool:
-    """Whether a body begins as no text does: images, sound, archives, fonts, programs, office documents."""
+    """Whether a body begins as binary data: images, sound, archives, fonts, programs, office documents."""
     return bool(_SIGNATURE.match(body))
 
 
 def may_be_json(kind: Kind, text: str) -> bool:
-    """Whether a text whose type says ``kind`` is worth to be read as JSON."""
+    """Whether it is worth reading a text whose type says ``kind`` as JSON."""
     return kind == "json" or (kind in ("text", "unknown") and bool(_JSON.match(text)))
 
 
 def kind_of_text(kind: Kind, text: str) -> Kind:
-    """``html``, ``xml`` or ``text``: what a text that is no JSON is read as whose type says ``kind``."""
+    """``html``, ``xml`` or ``text``: how to read a text whose type says ``kind`` and that is not JSON."""
     if kind in ("html", "xml"):
         return kind
     tag = _first_tag(text)

@@ -1,5 +1,5 @@
-"""What travels on each topic, as versioned values. The headers of pages have their form in ``page_headers``, what
-makes workers forget in ``forgetting``, and what is found, as others read it, in ``outcomes``.
+"""The records on each topic, as versioned values. ``page_headers`` has the headers of pages, ``forgetting`` the records
+that make workers forget, and ``outcomes`` the results that other programs read.
 
 ================  =======================================  ==========================================
 topic             key                                      value
@@ -39,11 +39,11 @@ _ENVELOPE: Final = struct.Struct("<2sBBII")
 ORDER: Final = struct.Struct("<qI")
 """An ``Order`` in bytes."""
 MOST_STATUS: Final = 1 << 16
-"""A claim's status is less."""
+"""A claim's status is smaller than this."""
 SKETCH_BYTES: Final = 32
-"""Of a page's sketch, and of its bands."""
+"""Bytes of a page's sketch, and of its bands."""
 EVIDENCE_BYTES: Final = 56
-"""Of a row of ``Block.evidence``."""
+"""Bytes of a row of ``Block.evidence``."""
 NOT_STORED: Final = 1
 PARDONED: Final = 2
 """Bits of ``Claim.flags``, for the two headers."""
@@ -62,16 +62,16 @@ class Claim(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
 
     ``partition`` and ``offset`` are its source in ``pages``. ``clock`` (milliseconds since 1970 UTC) is its fetch time
     bounded by the broker's time stamp. ``fingerprint`` is 64 bits, or None for a page of too few features;
-    ``text_hash`` is 64 bits of the text's tokens; of the body's bytes where it has none, and of the URL where the body
-    is empty: emptiness makes no two pages alike. ``language`` is a label for metrics. A claim with ``dead`` set is a
-    page that cannot be fingerprinted, with the reason. ``sketch`` and ``bands`` are 32 bytes each, for the predicate
-    ``accurate``; empty without it, and for pages that have none. ``scope`` is 64 bits that stand for what the page is
-    compared within, 0 for all pages. ``site``, ``title``, ``title_words`` and ``doubt`` are what
-    ``worker.fingerprint.scoped`` reads: 32 bits each that stand for the registered domain and for the page's title, 64
-    bits for the title's words, 0 for none, and how far the text may be that of a template. No verdict depends on the
-    others: ``canonical`` is the 64-bit hash of the URL that the page calls its own, 0 where it says nothing; ``status``
-    that of HTTP, 0 where it is not known; ``template`` are 32 bits that stand for the template of its URL with its
-    host, 0 for none. ``flags`` are bits, ``NOT_STORED`` and ``PARDONED``.
+    ``text_hash`` is 64 bits of the text's tokens; of the body's bytes where there are no tokens, and of the URL where
+    the body is empty: two empty pages are not alike. ``language`` is a label for metrics. A claim with ``dead`` set is
+    a page that cannot be fingerprinted, with the reason. ``sketch`` and ``bands`` are 32 bytes each, for the predicate
+    ``accurate``; empty without it, and for pages that have none. ``scope`` is 64 bits that stand for the scope in which
+    the page is compared, 0 for all pages. ``worker.fingerprint.scoped`` reads ``site``, ``title``, ``title_words`` and
+    ``doubt``: 32 bits each that stand for the registered domain and for the page's title, 64 bits for the title's
+    words, 0 for none, and how far the text may belong to a template. No verdict depends on the other fields:
+    ``canonical`` is the 64-bit hash of the URL that the page calls its own, 0 where it names none; ``status`` is the
+    HTTP status, 0 where it is not known; ``template`` are 32 bits that stand for the template of its URL with its host,
+    0 for none. ``flags`` are bits, ``NOT_STORED`` and ``PARDONED``.
     """
 
     partition: int
@@ -102,25 +102,26 @@ class Claim(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
             )
 
     def at(self, offset: int, clock: int) -> Claim:
-        """The same of another offset, at another time."""
+        """The same claim with another offset and time."""
         return msgspec.structs.replace(self, offset=offset, clock=clock)
 
     def doubted(self, doubt: int) -> Claim:
-        """The same with another doubt."""
+        """The same claim with another doubt."""
         return msgspec.structs.replace(self, doubt=doubt)
 
 
 class Batch(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """A record of ``fingerprints``: claims in order, column by column, little endian, ``count`` entries each.
 
-    ``scheme`` is the 8-byte id of all that a verdict depends on. ``fingerprint`` and ``text_hash`` are uint64;
+    ``scheme`` is the 8-byte id of everything that a verdict depends on. ``fingerprint`` and ``text_hash`` are uint64;
     ``scope`` and ``canonical`` uint64, ``bands`` 8 x uint32, ``sketch`` 32 bytes, ``template``, ``site`` and ``title``
     uint32, ``title_words`` uint64 and ``doubt`` uint8 are empty where no claim has any, and zeros for a claim without.
-    ``packed`` holds the columns of ``PACKED_WIDTHS``, one after the other: of each the lowest bytes of all entries,
-    then the next higher ones, and zlib over all, as neighbours differ little. ``language`` there is a place in
-    ``languages``; the lowest bit of ``bare`` says that there is no fingerprint, those above it are the ``flags`` of a
-    ``FlaggedBatch``, 0 in any other. ``dead`` are (place, reason). ``urls`` are the URLs in UTF-8, one after the other,
-    under zlib; ``url_bytes`` says where each ends. ``worker.verdict.claims`` reads and writes all this.
+    ``packed`` holds the columns of ``PACKED_WIDTHS``, one after the other: for each column the lowest bytes of all
+    entries, then the next higher ones, with zlib over everything, as neighbours differ little. ``language`` there is a
+    place in ``languages``; the lowest bit of ``bare`` says that there is no fingerprint, those above it are the
+    ``flags`` of a ``FlaggedBatch``, 0 in any other. ``dead`` are (place, reason). ``urls`` are the URLs in UTF-8, one
+    after the other, under zlib; ``url_bytes`` says where each ends. ``worker.verdict.claims`` reads and writes all
+    this.
     """
 
     scheme: bytes
@@ -151,7 +152,8 @@ class Batch(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
 
 
 class FlaggedBatch(Batch, frozen=True, array_like=True, kw_only=True):
-    """One with a claim that has ``flags``, in a version of its own: who knows none would decide otherwise."""
+    """A batch with a claim that has ``flags``, in a version of its own: a program that does not know flags would decide
+    otherwise."""
 
 
 PACKED_WIDTHS: Final = {
@@ -164,15 +166,15 @@ PACKED_WIDTHS: Final = {
     "bare": 1,
     "language": 1,
 }
-"""Bytes a claim of each column in ``Batch.packed``: all whole numbers, signed where ``Claim`` has them so."""
+"""Bytes per claim of each column in ``Batch.packed``: all whole numbers, signed where they are signed in ``Claim``."""
 
 
 class Hit(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """The earliest live survivor of one shard that is near to the claim at ``place`` of the batch.
 
     ``distance`` is the Hamming distance in bits; None where one side has no fingerprint. ``agreement`` is how many of
-    the 128 slots of their sketches agree; None where one side has none. ``no_page`` says that the survivor was
-    found to be none, and ``suspect`` that it was found suspect, as far as was known then.
+    the 128 slots of their sketches agree; None where one side has no sketch. ``no_page`` says that the survivor was
+    found not to be a page, and ``suspect`` that it was found suspect, as far as was known then.
     """
 
     place: int
@@ -186,19 +188,21 @@ class Hit(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
-    """A record of ``answers``: what ``shard`` says of the batch at offset ``batch``, column by column, little endian.
+    """A record of ``answers``: the answer of ``shard`` on the batch at offset ``batch``, column by column, little
+    endian.
 
     ``void`` lists the places, uint32, of claims that are not the first of their page, ascending. Then come columns of
     the hits, which ascend by place: ``place`` uint32; ``original_batch`` int64 and ``original_place`` uint32, the
     survivor's order; ``distance`` uint8 in bits and ``agreement`` uint8 in slots, 255 for none; ``reason`` uint8, a
-    place in ``NEAR_REASONS``; ``no_page`` uint8, 1 for a survivor that the shard has found to be no page
-    (``worker.verdict.findings``), a hint that is not the same in each answer; and the survivors' ``urls``.
+    place in ``NEAR_REASONS``; ``no_page`` uint8, 1 for a survivor that the shard has found not to be a page
+    (``worker.verdict.findings``), a hint that may differ between answers; and the survivors' ``urls``.
 
     The last columns are of claims whose URL has left an earlier text (``near.track_changes``), ascending by place:
     ``seen_at`` uint32, the claim's place; ``seen_batch`` int64 and ``seen_place`` uint32, the order of the latest live
-    survivor of that URL; ``seen_tokens`` uint32, that survivor's; and ``seen_agreement`` uint8, as ``agreement`` or 254
-    for equal texts. ``suspect`` is one more column of the hits, uint8, and empty where it would hold zeros: 1 for a
-    survivor that the shard has found suspect (``worker.verdict.suspects``), a hint as ``no_page`` is.
+    survivor of that URL; ``seen_tokens`` uint32, that survivor's number of tokens; and ``seen_agreement`` uint8, as
+    ``agreement`` or 254 for equal texts. ``suspect`` is one more column of the hits, uint8, and empty where it would
+    hold zeros: 1 for a survivor that the shard has found suspect (``worker.verdict.suspects``), a hint as ``no_page``
+    is.
     """
 
     scheme: bytes
@@ -250,8 +254,8 @@ class Answer(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
         )
 
     def gist(self) -> bytes:
-        """What is the same in two answers that say the same: void claims, earliest survivors, latest ones of the same
-        URL; writers and what was found out about survivors may differ."""
+        """The parts that are equal in two answers with the same meaning: void claims, earliest survivors, latest
+        survivors of the same URL. Writers and findings about survivors may differ."""
         said = self.void, self.place, self.original_batch, self.original_place
         seen = self.seen_at, self.seen_batch, self.seen_place
         return b"%d %d %b" % (len(self.void), len(self.seen_at), b"".join(said + seen))
@@ -268,7 +272,7 @@ NOT_KNOWN: Final = 255
 SAME_TEXT: Final = 254
 """Stands for the agreement of equal texts."""
 NEAR_REASONS: Final = ("exact-text", "exact-bytes", "hamming", "sketch")
-"""The reasons of ``worker.fingerprint.near``, by which a survivor is near to a page."""
+"""The reasons of ``worker.fingerprint.near`` why a survivor is near to a page."""
 
 
 class Block(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
@@ -284,9 +288,9 @@ class Block(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     URLs in groups, 256 a group and fewer only in the last, each group zlib-compressed by itself with a zero byte after
     every URL: a shard keeps the groups as they came and opens one to read one URL. ``suspects`` are the orders of
     survivors, of this block or earlier ones, that were found suspect by its batches: int64 and uint32 each; hints,
-    which other blocks of the same batches may lack. ``evidence`` is what the pages of these batches taught the process
-    that claimed them (``worker.verdict.titles_of_texts``), in rows of ``EVIDENCE_BYTES``: only where one process claims
-    and judges all pages, as without Kafka.
+    which other blocks of the same batches may lack. ``evidence`` is the evidence that the process took from these
+    batches' pages when it claimed them (``worker.verdict.titles_of_texts``), in rows of ``EVIDENCE_BYTES``: only where
+    one process claims and judges all pages, as without Kafka.
     """
 
     scheme: bytes
@@ -332,25 +336,26 @@ class Block(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
             raise ValueError(f"column evidence has {len(self.evidence)} bytes, {EVIDENCE_BYTES} a row")
 
     def with_evidence(self, evidence: bytes) -> Block:
-        """The same with these rows."""
+        """The same block with these rows of evidence."""
         return msgspec.structs.replace(self, evidence=evidence)
 
     def naming(self, forgotten: Iterable[Forgotten]) -> ForgettingBlock:
-        """The same, behind records by which this was forgotten."""
+        """The same block, behind the records that ``forgotten`` names."""
         return ForgettingBlock(**msgspec.structs.asdict(self), forgotten=tuple(forgotten))
 
 
 class ForgettingBlock(Block, frozen=True, array_like=True, kw_only=True):
-    """A block behind records of the kind ``Forget``: what they say applies to all blocks of its shard up to here.
+    """A block behind records of the kind ``Forget``: these apply to all blocks of its shard up to here.
 
-    Such a block is of a format version of its own: a program that does not know it would find again what was forgotten.
+    Such a block has a format version of its own: a program that does not know it would find the forgotten survivors
+    again.
     """
 
     forgotten: tuple[Forgotten, ...]
 
 
 def forgotten_of(block: Block) -> tuple[Forgotten, ...]:
-    """What was forgotten by the end of the block and has not expired since."""
+    """The records applied by the end of the block whose survivors have not expired since."""
     return block.forgotten if isinstance(block, ForgettingBlock) else ()
 
 
@@ -364,7 +369,7 @@ COLUMN_WIDTHS: Final = {
     "url_hash": 8,
     "fetched": 8,
 }
-"""Bytes an entry of each column of a ``Block``."""
+"""Bytes per entry of each column of a ``Block``."""
 OPTIONAL_WIDTHS: Final = {
     "scope": 8,
     "bands": SKETCH_BYTES,
@@ -374,7 +379,7 @@ OPTIONAL_WIDTHS: Final = {
     "title_words": 8,
     "doubt": 1,
 }
-"""Bytes an entry of the columns that may be left out."""
+"""Bytes per entry of the columns that may be left out."""
 
 
 Binary = TypeVar("Binary", Batch, Answer, Block, Forget)
@@ -384,10 +389,11 @@ _MAGIC: Final[dict[type[Any], bytes]] = {
 VERSIONS: Final[dict[type[Any], int]] = {
     Batch: 3, FlaggedBatch: 4, Forget: 131, Answer: 2, Block: 3, ForgettingBlock: 131,
 }  # fmt: skip
-"""Of the format of each kind. While that of ``Block`` stays, the next program can copy the index of the one before."""
+"""The format version of each kind. While the version of ``Block`` stays, the next program can copy the index of the one
+before."""
 LAST_BATCH: Final = _ENVELOPE.pack(_MAGIC[Batch], 255, 0, 0, 0)
-"""The value of a record of ``fingerprints`` at which a generation ends, whose headers say why. No program reads that
-version of a batch, so that workers of earlier programs end there, too."""
+"""The value of the record of ``fingerprints`` at which a generation ends; the record's headers say why. No program
+reads that version of a batch, so that workers of earlier programs end there too."""
 _ALSO: Final[dict[type[Any], tuple[type[Any], ...]]] = {Batch: (FlaggedBatch,), Block: (ForgettingBlock,)}
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _DECODERS: Final[dict[type[Any], msgspec.msgpack.Decoder[Any]]] = {of: msgspec.msgpack.Decoder(of) for of in _MAGIC}
@@ -401,7 +407,7 @@ def encode(message: Batch | Forget | Answer | Block) -> bytes:
 
 
 def decode_claims(value: bytes | None) -> Batch | Forget:
-    """Read a record of ``fingerprints``, of whichever kind; raises as ``decode`` does."""
+    """Read a record of ``fingerprints`` of either kind; raises as ``decode`` does."""
     return decode(Forget, value) if _is_of(Forget, value) else decode(Batch, value)
 
 
@@ -413,9 +419,9 @@ def decode(kind: type[Binary], value: bytes | None) -> Binary:
     """Read a record's value; a ``Batch`` may be a ``FlaggedBatch``, and a ``Block`` a ``ForgettingBlock``.
 
     Raises:
-        UnreadableRecord: foreign, torn, or with columns of the wrong length.
-        OtherVersion: it is whole, and of another version of the format. If it were passed over, its pages would get a
-            verdict elsewhere and none here.
+        UnreadableRecord: the record is foreign, torn, or has columns of the wrong length.
+        OtherVersion: the record is whole, and of another version of the format. If it were passed over, its pages would
+            get a verdict elsewhere and none here.
     """
     written: type[Any] = next((other for other in _ALSO.get(kind, ()) if _is_of(other, value)), kind)
     magic = _MAGIC[kind]

@@ -1,4 +1,4 @@
-"""Moments as milliseconds since 1970 UTC, the same however they come: of items, rows, headers and calls. A leaf."""
+"""Moments as milliseconds since 1970 UTC, read alike from items, rows, headers and calls. A leaf."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ def since_1970(moment: datetime | str) -> int:
     """Milliseconds since 1970 UTC of a ``datetime`` or of ISO 8601 text; one that names no zone is taken for UTC.
 
     Raises:
-        ValueError: the text is no ISO 8601, or the moment is none.
+        ValueError: the text is not ISO 8601, or the value is not a moment.
     """
     if isinstance(moment, str):
         moment = datetime.fromisoformat(moment.strip())

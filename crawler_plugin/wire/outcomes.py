@@ -1,6 +1,6 @@
-"""What others read of what was found: verdicts, marks of jobs and findings as JSON, dead letters by their headers.
+"""Results for other programs: verdicts, marks of jobs and findings as JSON, dead letters by their headers.
 
-``crawler_plugin.wire.messages`` says on which topic each travels, and under which key.
+``crawler_plugin.wire.messages`` says on which topic each result is, and under which key.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class JsonRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A record whose value is one JSON object."""
 
     called: ClassVar[str]
-    """What an error calls it."""
+    """The record's name in errors."""
 
     def encode(self) -> bytes:
         """UTF-8 JSON, one object."""
@@ -41,7 +41,7 @@ class JsonRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 NOWHERE: Final = (-1, -1)
-"""The place of a page that stands on no topic."""
+"""The place of a page that is not on a topic."""
 ON_TOPIC: Final = (
     "url",
     "verdict",
@@ -68,38 +68,38 @@ ON_TOPIC: Final = (
 
 
 class Verdict(JsonRecord, frozen=True, kw_only=True):
-    """What became of a page. ``encode`` and ``decode`` are those of the topic ``verdicts``, which has ``ON_TOPIC``.
+    """The verdict on a page. ``encode`` and ``decode`` are for the topic ``verdicts``, with the fields ``ON_TOPIC``.
 
     ``verdict`` is ``unique``, ``duplicate``, ``refetch`` (near to an earlier fetch of the same URL), or ``dead``: the
-    page could not be read, and no later page is compared with it. ``url`` is the canonical one; of a dead page the one
-    that was given where that is none, and empty where it has none. ``reason`` is the rule that holds, or why the page
-    is dead, with a ``detail`` for people.
+    page could not be read, and no later page is compared with it. ``url`` is the canonical URL; for a dead page without
+    one it is the URL as given, or empty where there is none. ``reason`` is the rule that applies, or why the page is
+    dead, with a ``detail`` for a reader.
 
     ``duplicate_of`` is the URL of the earlier survivor that the page is near to, for a refetch its own. ``distance`` is
     the number of different bits between the two fingerprints, ``similarity`` the estimated share of pairs of
-    neighbouring words that the two have in common, 0 to 1; each is None where nothing tells. ``fingerprint`` is 16 hex
+    neighbouring words that both pages have, 0 to 1; each is None where it is not known. ``fingerprint`` is 16 hex
     digits, None for a page of too few features. ``language`` is a label, empty where it is not known; ``tokens`` counts
     words of its text.
 
-    ``previous`` says whether the text is that of the latest survivor of this URL, and ``changed`` is the estimated
-    share of the page's pairs of neighbouring words that are new, 0 to 1, None where nothing tells. Both are None where
-    nobody looks (``near.track_changes``).
+    ``previous`` says whether the text equals the text of the latest survivor of this URL, and ``changed`` is the
+    estimated share of the page's pairs of neighbouring words that are new, 0 to 1, None where it is not known. Both are
+    None while ``near.track_changes`` is off.
 
     ``suspect`` says of a duplicate that its original was known to take a template whose titles all differ
-    (``worker.verdict.suspects``): perhaps it is none. Whoever drops duplicates keeps it.
+    (``worker.verdict.suspects``): the page may not be a duplicate. A program that drops duplicates keeps it.
 
-    ``order`` is the place of its claim among all, ``source`` partition and offset in ``pages``, ``scheme`` 16 hex
-    digits for all that verdicts depend on. ``url_as_given``, ``fetched`` (milliseconds since 1970 UTC), ``spider``,
-    ``job`` and ``status`` are what the crawler said of the page (``PageMeta``), None where it said nothing.
+    ``order`` is the place of its claim among all claims, ``source`` partition and offset in ``pages``, ``scheme`` 16
+    hex digits for everything that verdicts depend on. ``url_as_given``, ``fetched`` (milliseconds since 1970 UTC),
+    ``spider``, ``job`` and ``status`` come from the crawler (``PageMeta``), None where it gave none.
 
-    What follows is on no topic. ``file`` and ``offset`` say where a page of an archive stands
-    (``worker.scan.inputs.records.RecordPlace``). ``id`` is what its owner calls the page, and ``duplicate_of_id`` what
-    the survivor was called. ``canonical`` is the URL that the page itself names as that of its content (``<link
-    rel="canonical">`` or ``og:url``, absolute), None where it names none or nobody has looked. ``text_hash`` is 16 hex
-    digits, ``sketch`` and ``bands`` are 64 each or none: with ``fingerprint`` all that ``worker.fingerprint.near`` asks
-    of a page. ``title_hash`` is 8 hex digits for the title without the name of its site, empty where it has none.
-    ``number`` is how many pages one process has judged before this one, ``duplicate_of_number`` how many before the
-    survivor.
+    The following fields are on no topic. ``file`` and ``offset`` are the place of a page in an archive
+    (``worker.scan.inputs.records.RecordPlace``). ``id`` is the owner's name for the page, and ``duplicate_of_id`` the
+    name of the survivor. ``canonical`` is the URL that the page itself names as the URL of its content (``<link
+    rel="canonical">`` or ``og:url``, absolute), None where it names none or was not searched for one. ``text_hash`` is
+    16 hex digits, ``sketch`` and ``bands`` are 64 each or none: with ``fingerprint`` they are all that
+    ``worker.fingerprint.near`` reads of a page. ``title_hash`` is 8 hex digits for the title without the name of its
+    site, empty where the page has no title. ``number`` is how many pages one process has judged before this one,
+    ``duplicate_of_number`` how many before the survivor.
     """
 
     called = "verdict record"
@@ -139,11 +139,11 @@ class Verdict(JsonRecord, frozen=True, kw_only=True):
 
     @property
     def kind(self) -> str:
-        """``verdict``, by the name under which programs that use ``worker.local`` have read it so far."""
+        """``verdict``, under the name that programs that use ``worker.local`` have read so far."""
         return self.verdict
 
     def having(self, **fields: Any) -> Self:
-        """The same, and these fields."""
+        """The same verdict with these fields."""
         return msgspec.structs.replace(self, **fields)
 
     def row(self, names: Iterable[str]) -> dict[str, Any]:
@@ -159,7 +159,7 @@ class Verdict(JsonRecord, frozen=True, kw_only=True):
         """What ``encode`` wrote.
 
         Raises:
-            UnreadableRecord: anything else, and a verdict that does not say where its page is.
+            UnreadableRecord: anything else, and a verdict without the place of its page.
         """
         verdict = super().decode(value)
         if NOWHERE in (verdict.order, verdict.source):
@@ -168,10 +168,10 @@ class Verdict(JsonRecord, frozen=True, kw_only=True):
 
     @classmethod
     def of_dead_letter(cls, headers: Mapping[str, str]) -> Self:
-        """That of a dead letter with these headers, of which its page brought ``url``, ``spider`` and ``job``.
+        """The verdict of a dead letter with these headers, of which ``url``, ``spider`` and ``job`` came with its page.
 
         Raises:
-            KeyError, ValueError: they are not those of a dead letter.
+            KeyError, ValueError: they are not the headers of a dead letter.
         """
         partition, offset = headers["dedup-source"].split(":")
         url = given = without_userinfo(headers["url"]) if "url" in headers else None
@@ -189,7 +189,8 @@ class Verdict(JsonRecord, frozen=True, kw_only=True):
         )
 
     def crawl_headers(self) -> list[tuple[str, bytes]]:
-        """Whose page it is, as on ``pages``: who reads one crawl's verdicts need not decode those of all others."""
+        """Job and spider of the page, as on ``pages``: a program that reads one crawl's verdicts need not decode all
+        others."""
         pairs = (("url", self.url_as_given), ("spider", self.spider), ("job", self.job))
         return [(name, value.encode()) for name, value in pairs if value is not None]
 
@@ -206,15 +207,16 @@ class Verdict(JsonRecord, frozen=True, kw_only=True):
 
 
 SUM: Final = "sum"
-"""The header ``kind`` of a record of ``jobs`` that is no mark."""
+"""The header ``kind`` of a record of ``jobs`` that is not a mark."""
 
 
 class JobMark(JsonRecord, frozen=True, kw_only=True):
     """A record of ``jobs``, as JSON: how many pages of a job one run has put on ``pages``.
 
-    A run is a process that publishes: a crawl, one that goes on with it, or one that sends a spool. Each has records of
-    its own (``key``), and a job has as many pages as its runs together: so nobody has to read what others have written
-    before, and of two runs that end at once none is lost. ``pages`` is None from the run's beginning to its end.
+    A run is a process that publishes: a crawl, one that goes on with it, or one that sends a spool. Each run has
+    records of its own (``key``), and a job has as many pages as its runs together: so a run does not have to read the
+    records of others, and when two runs end at the same time neither count is lost. ``pages`` is None from the run's
+    beginning to its end.
     """
 
     called = "mark of a job"
@@ -236,10 +238,11 @@ class JobMark(JsonRecord, frozen=True, kw_only=True):
 
 
 class JobSum(JsonRecord, frozen=True, kw_only=True):
-    """A record of ``jobs``, as JSON: what a worker has found of a job's pages, written with the verdicts themselves.
+    """A record of ``jobs``, as JSON: a worker's counts of verdicts on a job's pages, written with the verdicts
+    themselves.
 
-    Each worker has records of its own, whose names are in ``part``; of the same ``key`` the last one counts, and the
-    sum over all parts is that of the job, in ``generation``. ``pages`` and ``body_bytes`` (of their bodies as they
+    Each worker has records of its own, whose names are in ``part``; of the same ``key`` the last record counts, and the
+    job's numbers are the sum over all parts, in ``generation``. ``pages`` and ``body_bytes`` (of their bodies as they
     came) are by verdict, as in ``Verdict``; ``reasons`` are by ``verdict: reason``.
     """
 
@@ -259,7 +262,7 @@ class JobSum(JsonRecord, frozen=True, kw_only=True):
         return "\n".join((self.job, self.spider or "", SUM, self.part)).encode()
 
     def to_headers(self) -> list[tuple[str, bytes]]:
-        """Job and spider as a mark has them, and what tells the sum from one."""
+        """Job and spider as a mark has them, and the header that tells a sum from a mark."""
         pairs = (("spider", self.spider), ("job", self.job), ("kind", SUM))
         return [(name, value.encode()) for name, value in pairs if value is not None]
 
@@ -268,17 +271,17 @@ PREFERRED: Final = "preferred"
 SOFT_404: Final = "soft-404"
 SUSPECT: Final = "suspect"
 NO_PAGE_HEADER: Final = ("dedup-finding", SOFT_404.encode())
-"""On ``deduplicated``, of a page whose original was found to be none."""
+"""On ``deduplicated``, for a page whose original was found not to be a page."""
 
 
 class SurvivorFinding(JsonRecord, frozen=True, kw_only=True):
-    """A record of ``findings``, as JSON: what the copies of a survivor tell of it (``worker.verdict.findings``).
+    """A record of ``findings``, as JSON: a finding about a survivor from its copies (``worker.verdict.findings``).
 
-    ``url`` and ``order`` are the survivor's; ``copies`` were counted so far. Of the kind ``preferred``, ``page`` is the
-    URL of the later page that is canonical, and ``named_by`` says who named it: the ``survivor``, or a ``copy``. Of the
-    kind ``soft-404``, ``places`` is at how many unrelated addresses of the host the text was found. Of the kind
-    ``suspect`` (``worker.verdict.suspects``), ``copies`` are those of one template whose titles differ, and ``page`` is
-    the last of them.
+    ``url`` and ``order`` are the survivor's; ``copies`` is their number so far. In a finding of the kind ``preferred``,
+    ``page`` is the URL of the later page that is canonical, and ``named_by`` says which page named it: the
+    ``survivor``, or a ``copy``. In one of the kind ``soft-404``, ``places`` is the number of unrelated addresses of the
+    host with this text. In one of the kind ``suspect`` (``worker.verdict.suspects``), ``copies`` counts copies of one
+    template whose titles differ, and ``page`` is the last of them.
     """
 
     called = "finding"
@@ -293,16 +296,17 @@ class SurvivorFinding(JsonRecord, frozen=True, kw_only=True):
     scheme: str = ""
 
     def of_scheme(self, scheme: str) -> SurvivorFinding:
-        """The same of another scheme, in 16 hex digits."""
+        """The same finding with another scheme, in 16 hex digits."""
         return msgspec.structs.replace(self, scheme=scheme)
 
     def to_headers(self) -> list[tuple[str, bytes]]:
-        """The kind: who waits for one kind need not decode the other."""
+        """The kind: a program that waits for one kind need not decode the others."""
         return [("kind", self.kind.encode())]
 
 
 def dead_letter_headers(reason: str, detail: str, source: tuple[int, int]) -> list[tuple[str, bytes]]:
-    """The headers that a dead letter has besides those of its page; ``source`` is (partition, offset) in ``pages``."""
+    """The headers that a dead letter has in addition to those of its page; ``source`` is (partition, offset) in
+    ``pages``."""
     partition, offset = source
     return [
         ("dedup-reason", reason.encode()),

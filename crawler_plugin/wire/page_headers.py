@@ -1,4 +1,5 @@
-"""The headers of records: of a page, on ``pages`` and what is copied from it, and those of any record as text."""
+"""The headers of records: those of a page, on ``pages`` and on copies of its record, and those of any record as
+text."""
 
 from __future__ import annotations
 
@@ -12,20 +13,21 @@ from crawler_plugin.wire.moments import since_1970
 
 Headers = Sequence[tuple[str, bytes]]
 SCOPE_HEADER: Final = "dedup-scope"
-"""The header of a record on ``pages`` that names what its page alone is compared within, inside ``near.scope``."""
+"""The header of a record on ``pages`` that names the scope in which its page is compared, inside ``near.scope``."""
 STORE_HEADER: Final = "dedup-store"
 PARDON_HEADER: Final = "dedup-pardon"
-"""On ``pages``: ``no`` for a page that no later one is compared with, ``yes`` for one that survives beside others."""
+"""On ``pages``: ``no`` for a page that no later page is compared with, ``yes`` for a page that survives even as a
+copy."""
 
 Int64: TypeAlias = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
-"""A number in text that anybody may have written; a larger one could not be passed on."""
+"""The largest number read from text, which any program may have written; a larger one could not be passed on."""
 
 
 class PageMeta(msgspec.Struct, frozen=True, kw_only=True):
-    """What the crawler knows of a page: the headers of a record on ``pages``.
+    """The crawler's data on a page: the headers of a record on ``pages``.
 
-    ``fetched`` is in milliseconds since 1970 UTC. ``form`` says what the value holds: ``bytes`` as fetched, or
-    ``text`` that the spider already took out of the page (then UTF-8). Absent values have no header.
+    ``fetched`` is in milliseconds since 1970 UTC. ``form`` says what the value holds: ``bytes`` as fetched, or ``text``
+    that the spider already extracted from the page (then UTF-8). Absent values have no header.
     """
 
     url: str
@@ -38,7 +40,7 @@ class PageMeta(msgspec.Struct, frozen=True, kw_only=True):
     form: Literal["bytes", "text"] = "bytes"
 
     def at(self, url: str) -> PageMeta:
-        """The same with another URL."""
+        """The same headers with another URL."""
         return msgspec.structs.replace(self, url=url)
 
     def to_headers(self) -> list[tuple[str, bytes]]:
@@ -48,9 +50,9 @@ class PageMeta(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_headers(cls, headers: Headers) -> PageMeta:
-        """Read headers; names that are not ours are left alone, of a repeated name the last one counts.
+        """Read headers; names that are not ours are ignored, of a repeated name the last one counts.
 
-        A header without which there is a page all the same is left out where it cannot be read: see ``read``.
+        An optional header that cannot be read is left out: see ``read``.
 
         Raises:
             UnreadableRecord: no ``url``, or one that is not UTF-8.
@@ -59,8 +61,8 @@ class PageMeta(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def read(cls, headers: Headers) -> tuple[PageMeta, tuple[str, ...]]:
-        """``from_headers``, and the names of the headers that were left out: numbers that are none, a form of neither
-        kind, text that is not UTF-8. ``fetched`` may also be ISO 8601 text, in UTC where it names no zone.
+        """``from_headers``, and the names of the headers that were left out: bad numbers, an unknown form, text that is
+        not UTF-8. ``fetched`` may also be ISO 8601 text, in UTC where it names no zone.
 
         Raises:
             UnreadableRecord: as ``from_headers``.
@@ -87,7 +89,7 @@ class PageMeta(msgspec.Struct, frozen=True, kw_only=True):
                     if name != "fetched":
                         raise
                     one = cls(url=url, fetched=since_1970(text))
-            except ValueError:  # as UnicodeDecodeError and ValidationError are
+            except ValueError:  # also UnicodeDecodeError and ValidationError
                 unread.append(name)
             else:
                 found = msgspec.structs.replace(found, **{name: getattr(one, name)})
@@ -95,5 +97,5 @@ class PageMeta(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def text_headers(headers: Iterable[tuple[str, bytes]]) -> dict[str, str]:
-    """Headers as text, for people and tests; bytes that are not UTF-8 are replaced."""
+    """Headers as text, for readers and tests; bytes that are not UTF-8 are replaced."""
     return {name: value.decode(errors="replace") for name, value in headers if value is not None}

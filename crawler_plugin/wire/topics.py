@@ -7,14 +7,14 @@ from typing import Final
 
 DAY_MS: Final = 24 * 60 * 60 * 1000
 OUTPUT_MARGIN_BYTES: Final = 256 * 1024
-"""An output record may be larger than its page by so much, see ``worker.stream.partition.record_sizes``."""
+"""An output record may be larger than its page by this many bytes, see ``worker.stream.partition.record_sizes``."""
 
 PAGES: Final = "pages"
 FINGERPRINTS: Final = "fingerprints"
 ANSWERS: Final = "answers"
 INDEX: Final = "index"
 INDEX_STANDBY: Final = "index-standby"
-"""Empty: its partitions stand for the second holders of the shards in the group that hands them out."""
+"""An empty topic: its partitions stand for the shards' second holders in the group that assigns them."""
 DEDUPLICATED: Final = "deduplicated"
 VERDICTS: Final = "verdicts"
 DEAD_LETTERS: Final = "dead-letters"
@@ -22,7 +22,7 @@ JOBS: Final = "jobs"
 FINDINGS: Final = "findings"
 ALL: Final = (PAGES, FINGERPRINTS, ANSWERS, INDEX, INDEX_STANDBY, DEDUPLICATED, VERDICTS, DEAD_LETTERS, JOBS, FINDINGS)
 OF_CRAWLS: Final = (PAGES, JOBS)
-"""Written by crawls, and the same in all generations."""
+"""Topics that crawls write, the same in all generations."""
 
 MAX_BYTES_CONFIG: Final = "max.message.bytes"
 """The topic setting that bounds a record."""
@@ -32,7 +32,7 @@ DEFAULT_PREFIX: Final = "dedup."
 def topic_name(prefix: str, topic: str, generation: str = "") -> str:
     """The name on the broker, for example ``dedup.index``, or ``dedup.index.b`` in generation ``b``.
 
-    A generation is a set of all topics but those of crawls, which are the same for all.
+    A generation is a set of all topics except those of crawls, which all generations share.
     """
     return prefix + topic + (f".{generation}" if generation and topic not in OF_CRAWLS else "")
 
@@ -45,11 +45,11 @@ def group_names(group: str, generation: str = "") -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class TopicSpec:
-    """How one topic must be set up on the broker.
+    """The required setup of one topic on the broker.
 
     ``partitions`` is exact for the two logs and the index, since the order of claims and the number of shards depend on
-    it; of the others there may be more. ``config`` holds the topic settings that ``topics check`` compares, as the
-    broker spells them.
+    it; the other topics may have more. ``config`` holds the topic settings that ``topics check`` compares, spelled as
+    the broker does.
     """
 
     topic: str
@@ -71,12 +71,11 @@ def topic_specs(
 ) -> tuple[TopicSpec, ...]:
     """All topics of a generation: ``deduplicated`` where pages are copied, ``index-standby`` with two ``replicas``.
 
-    ``retention_days`` is for the topics that are not compacted; what a worker can replay ends there.
+    ``retention_days`` is for the topics that are not compacted; a worker cannot replay further back.
     ``max_message_bytes`` bounds one record batch as the broker counts it.
     """
-    # The broker dates all records. If writers did, one whose clock is behind would have its records removed before
-    # anybody has read them, brokers would refuse one whose clock is an hour ahead, and a page dated 2099 would expire
-    # the index.
+    # The broker dates all records. If writers did, the records of a writer whose clock is behind would be removed
+    # unread, brokers would refuse a writer whose clock is an hour ahead, and a page dated 2099 would expire the index.
     dated = {"message.timestamp.type": "LogAppendTime"}
     kept = {"cleanup.policy": "delete", "retention.ms": str(int(retention_days * DAY_MS)), "retention.bytes": "-1"}
 

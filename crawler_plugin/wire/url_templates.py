@@ -1,6 +1,7 @@
-"""Which template of a site a URL comes from: path and query, with the name of a kind in place of what differs.
+"""The template of a site that a URL comes from: path and query, with the name of a kind in place of the parts that
+differ.
 
-Reports group pages by it, and crawls that learn from verdicts do (``crawler_plugin.feedback``). A leaf.
+Reports group pages by it, and so do crawls that learn from verdicts (``crawler_plugin.feedback``). A leaf.
 """
 
 from __future__ import annotations
@@ -24,18 +25,17 @@ _LONGEST_WORD: Final = 24
 _MOST_SEGMENTS: Final = 8
 _MOST_NAMES: Final = 8
 _LONGEST_SEGMENT: Final = 512
-"""Characters of a segment, or of a parameter's value, that are looked at: a longer one is words."""
+"""The longest segment or parameter value, in characters, that is examined: a longer one counts as words."""
 _MOST_READ: Final = 4096
-"""Characters of a path and of a query that are read: what a trap appends without end is no reason to read it without
-end."""
+"""Characters of a path and of a query that are read: a trap may append to them without end."""
 _LONGEST_HOST: Final = 253
-"""Characters of a name in the DNS."""
+"""The most characters of a name in the DNS."""
 _LONGEST: Final = 4 * _MOST_READ
 """Characters of a URL that are read at all."""
 
 
 class Address(NamedTuple):
-    """A URL by its kinds. ``host`` is empty where a URL has none."""
+    """A URL's parts with their kinds. ``host`` is empty where a URL has none."""
 
     host: str
     path: tuple[str, ...]
@@ -45,13 +45,13 @@ class Address(NamedTuple):
 
     @property
     def template(self) -> str:
-        """All of it as text, which begins with the host."""
+        """The whole address as text, which begins with the host."""
         return self.host + "/".join(self.path) + ("?" + "&".join(self.query) if self.query else "")
 
     @property
     def shelf(self) -> str:
-        """The template, with ``{name}`` for a last segment that is no number, date or id: the pages of one kind often
-        differ there in a word or two, which ``template`` takes for that of a template."""
+        """The template, with ``{name}`` for a last segment that is not a number, date or id: pages of one kind often
+        differ there in a word or two, which ``template`` takes for a part of the template."""
         last = next((n for n in range(len(self.path) - 1, -1, -1) if self.path[n]), None)
         if last is None or self.path[last] in _WHOLE:
             return self.template
@@ -59,10 +59,10 @@ class Address(NamedTuple):
 
 
 def address_of(url: str) -> Address:
-    """Host and template of a URL; of what is no URL the text itself is taken for a path."""
+    """Host and template of a URL; a text that is not a URL is taken for a path."""
     try:
         parts = urlsplit(url[:_LONGEST])
-        # What stands for an id (crawler_plugin.wire.urls.url_of_id) has no host.
+        # A URL that stands for an id (crawler_plugin.wire.urls.url_of_id) has no host.
         host = "" if parts.scheme == "record" else (parts.hostname or "")[:_LONGEST_HOST]
     except ValueError:
         return Address("", ("(no URL)",))
@@ -76,7 +76,8 @@ def address_of(url: str) -> Address:
 
 
 def segment_template(segment: str) -> str:
-    """The kind in place of what differs, an ending such as .html behind it; of ``;name=value`` the name alone."""
+    """The segment with a kind in place of the part that differs, and an ending such as .html behind it; of
+    ``;name=value`` only the name."""
     return _segment_template(segment) if len(segment) <= _LONGEST_SEGMENT else "{words}"
 
 
@@ -100,7 +101,7 @@ def _parameter(name: str, value: str) -> str:
 
 
 def _kind(text: str) -> str | None:
-    """``{date}``, ``{id}`` or ``{number}``."""
+    """``{date}``, ``{id}`` or ``{number}``; None for other text."""
     if len(text) > _LONGEST_SEGMENT:
         return None
     if _DATE.fullmatch(text):
@@ -111,7 +112,8 @@ def _kind(text: str) -> str | None:
 
 
 def _is_id(text: str) -> bool:
-    """Whether these are eight letters and digits or more, two of them digits; in hexadecimal, one of them."""
+    """Whether the text is eight or more letters and digits, with two digits at least; in hexadecimal, with one at
+    least."""
     if not _LETTERS_AND_DIGITS.fullmatch(text):
         return False
     digits = sum(map(str.isdigit, text))
@@ -119,6 +121,6 @@ def _is_id(text: str) -> bool:
 
 
 def _has_several_words(stem: str) -> bool:
-    """Whether it has words with signs or blanks between them, and neither before nor behind them."""
+    """Whether the stem is several words with signs or blanks between them, and none before or behind them."""
     words = stem.replace("%20", " ").translate(_AS_BLANKS).split(" ")
     return sum(map(bool, words)) >= _SEVERAL and stem.strip(_BETWEEN_WORDS) == stem

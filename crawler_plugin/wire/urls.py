@@ -1,14 +1,14 @@
 """The one spelling of a URL that identity, keys and partitions rely on. A leaf, shared with crawler_plugin.
 
-The rule is our own, so that no upgrade of a library changes which pages are one. What browsers take for one URL is one
-(the URL standard, url.spec.whatwg.org, for http, https, ws, wss and ftp), and beyond that
+The rule is our own, so that no upgrade of a library changes which URLs count as one. URLs that browsers take for one
+URL are one (the URL standard, url.spec.whatwg.org, for http, https, ws, wss and ftp), and beyond that
 
-- fragments, user names and passwords are left out, and the dot behind a host's name;
-- in a path, percent-encoding stands only where RFC 3986 wants it, in upper case; a slash keeps its own;
+- fragments, user names, passwords and the dot behind a host's name are left out;
+- in a path, percent-encoding stands only where RFC 3986 wants it, in upper case; an encoded slash stays encoded;
 - a query is read as a form, and its parameters are sorted.
 
-A URL of another scheme needs ``//``; its path keeps its dots, since it may be made of what a user calls a page.
-Names of hosts are folded by Unicode's NFKC and case folding, which are stable, instead of tables that have a version.
+A URL of another scheme needs ``//``; its path keeps its dots, since it may be made from a user's name for a page. Names
+of hosts are folded by Unicode's NFKC and case folding, which are stable, instead of tables that have a version.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from typing import Final, NamedTuple
 from urllib.parse import quote, quote_plus, unquote, unquote_to_bytes
 
 CANONICALIZATION: Final = "url-1"
-"""Name of the rule below; a part of the scheme id, so change it when the rule changes."""
+"""The name of the rule below. It is a part of the scheme id: change it when the rule changes."""
 _LABEL: Final = "[a-z0-9]+(?:-[a-z0-9]+)*"
-_LAST_LABEL: Final = "[a-z][a-z0-9]*(?:-[a-z0-9]+)*"  # with a digit in front it may be part of an address
+_LAST_LABEL: Final = "[a-z][a-z0-9]*(?:-[a-z0-9]+)*"  # with a leading digit it may be part of an address
 _SEGMENT: Final = "[A-Za-z0-9_-][A-Za-z0-9._-]*"
 ALREADY: Final = re.compile(
     rf"https?://(?:{_LABEL}\.)*{_LAST_LABEL}/(?:{_SEGMENT}/)*(?:{_SEGMENT})?(?:\?[A-Za-z0-9_-]+=[A-Za-z0-9._-]*)?"
 )
-"""URLs that the rule leaves as they are, most of a crawl: seeing that takes a tenth of the time of applying it."""
+"""URLs that the rule leaves as they are, most URLs of a crawl: this check takes a tenth of the time of the rule."""
 OF_AN_ID_ALREADY: Final = re.compile(r"record://id/(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%2F)+")
-"""The same of what stands for most ids."""
+"""The same for the URLs that stand for most ids."""
 
 _DEFAULT_PORTS: Final = {"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21"}
 _AROUND: Final = "".join(map(chr, range(0x21)))
@@ -39,12 +39,13 @@ _IN_NO_HOST: Final = re.compile(r"[\x00-\x20\x7f#%/:<>?@\[\\\]^|]")
 _NUMBER: Final = re.compile(r"\d+|0x[0-9a-f]*", re.ASCII)
 _RECORD: Final = "record://id/"
 _IN_SEGMENTS: Final = "!$&'()*+,;=:@"
-"""What a segment of a path may hold besides letters, digits and ``-._~`` (RFC 3986, section 3.3)."""
+"""The characters of a path's segment in addition to letters, digits and ``-._~`` (RFC 3986, section 3.3)."""
 _LONGEST_NAME: Final = 255
-"""Characters of a host's name that is not ASCII: none in DNS has more, and its spelling takes the square of them."""
+"""The most characters of a host's name that is not ASCII: no name in DNS has more, and the time to spell it grows with
+their square."""
 _DOTS: Final = dict.fromkeys(map(ord, "\u3002\uff0e\uff61"), ".")
 _KEPT: Final = {"\u1e9e": "ß", "ß": "ß", "ς": "ς"}
-"""What case folding would make other letters of (UTS #46, deviations)."""
+"""Letters that case folding would turn into others (UTS #46, deviations)."""
 _IGNORED: Final = re.compile(
     "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0100-\U000e01ef]"
@@ -52,7 +53,8 @@ _IGNORED: Final = re.compile(
 
 
 class _Parts(NamedTuple):
-    """A URL without what stands around it. ``path`` begins with a slash or is empty, ``query`` has no ``?``."""
+    """The parts of a URL without the signs between them. ``path`` begins with a slash or is empty, ``query`` has no
+    ``?``."""
 
     scheme: str
     authority: str
@@ -61,10 +63,11 @@ class _Parts(NamedTuple):
 
 
 def canonical_url(url: str) -> str:
-    """The spelling by the rule above: ASCII, and its own canonical spelling. Takes time in line with the URL's length.
+    """The spelling by the rule above: ASCII, and its own canonical spelling. The time is proportional to the URL's
+    length.
 
     Raises:
-        ValueError: not an absolute URL, or a host that none can have. What is said of it shows no password.
+        ValueError: not an absolute URL, or an impossible host. The message shows no password.
     """
     if ALREADY.fullmatch(url) or OF_AN_ID_ALREADY.fullmatch(url):
         return url
@@ -76,7 +79,8 @@ def canonical_url(url: str) -> str:
 
 
 def without_userinfo(url: str) -> str:
-    """The URL as it is, but without user name and password; of what is no URL, what stands behind its last ``@``."""
+    """The URL as it is, but without user name and password; of a text that is not a URL, the part behind its last
+    ``@``."""
     if "@" not in url:
         return url
     try:
@@ -168,7 +172,7 @@ def _name(given: str) -> str:
 def _folded(name: str) -> str:
     if len(name) > _LONGEST_NAME:
         raise ValueError("no host has such a long name")
-    for _ in range(2):  # what NFKC takes apart may be in upper case
+    for _ in range(2):  # the parts into which NFKC takes a letter may be in upper case
         name = unicodedata.normalize("NFKC", "".join(_KEPT.get(letter, letter.casefold()) for letter in name))
     labels = _IGNORED.sub("", name.translate(_DOTS)).split(".")
     return ".".join(label if label.isascii() else "xn--" + label.encode("punycode").decode() for label in labels)
@@ -197,20 +201,20 @@ def _ipv6(given: str) -> str:
     address = IPv6Address(given)
     if address.ipv4_mapped is None:
         return address.compressed
-    mapped = int(address.ipv4_mapped)  # which Python has spelled in two ways
+    mapped = int(address.ipv4_mapped)  # Python has spelled this in two ways
     return f"::ffff:{mapped >> 16:x}:{mapped & 0xFFFF:x}"
 
 
 def url_of_id(id_: str) -> str:
-    """What stands for the URL of a page that has none but an id, such as a text: the same only for the same id."""
+    """A stand-in URL for a page that has only an id, such as a text: the same only for the same id."""
     return _RECORD + quote(id_, safe=_IN_SEGMENTS, errors="replace")
 
 
 def id_of_url(url: str) -> str | None:
-    """The id for which ``url_of_id`` made this; None where it is a URL."""
+    """The id for which ``url_of_id`` made this; None where it is a real URL."""
     return unquote(url[len(_RECORD) :]) if url.startswith(_RECORD) else None
 
 
 def id_or_url(url: str) -> str:
-    """As people know the page: its id where the URL stands for one."""
+    """The page's name for a reader: its id where the URL stands for one."""
     return id_of_url(url) or url

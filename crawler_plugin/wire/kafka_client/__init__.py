@@ -1,1 +1,2 @@
-"""What workers and the Scrapy plugin both need of kafka-python. It imports nothing of this project but ``errors``."""
+"""The parts of kafka-python that workers and the Scrapy plugin both need. Of this project it imports only
+``errors``."""

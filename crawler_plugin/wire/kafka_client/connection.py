@@ -1,4 +1,4 @@
-"""What is the same of every connection to Kafka: checksums, and why a broker does not answer."""
+"""The common parts of every connection to Kafka: checksums, and the reason why a broker does not answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from crawler_plugin.wire.errors import UsageError
 BOOTSTRAP_TIMEOUT_MS: Final = 10_000
 """How long a client looks for a broker when it is made: kafka-python's own 30 s is too long to wait."""
 RECONNECT_BACKOFF_MAX_MS: Final = 1_000
-"""Longest pause between two tries to connect. It doubles up to 30 s by default: a broker that is back goes unseen."""
+"""Longest pause between two tries to connect. By default it doubles up to 30 s, and a broker that is back goes
+unseen."""
 
 LOGIN_ERRORS: Final = (errors.SaslAuthenticationFailedError, errors.UnsupportedSaslMechanismError)
 LOGGER: Final = logging.getLogger("kafka")
@@ -28,7 +29,7 @@ _AROUND: Final = re.compile(r"^<[^<>]*>: | \(backoff [^()]*\)$")
 
 
 def require_crc32c() -> None:
-    """Refuse kafka-python's checksum in pure Python, with which pages of 20 kB go 38 times slower.
+    """Refuse kafka-python's checksum in pure Python, with which pages of 20 kB are sent 38 times slower.
 
     Raises:
         UsageError: the crc32c wheel is not installed.
@@ -43,9 +44,9 @@ def require_crc32c() -> None:
 
 
 class Complaints(logging.Handler):
-    """Keeps kafka-python's last complaint: its exceptions do not say why a broker was not reached.
+    """Keeps kafka-python's last complaint, since its exceptions do not say why a broker was not reached.
 
-    A login that was refused is kept, whatever comes after it: the broker answers the next tries by hanging up.
+    A refused login is kept, whatever comes after it: the broker answers the next tries by hanging up.
     """
 
     def __init__(self) -> None:
@@ -71,7 +72,7 @@ class Complaints(logging.Handler):
 
 @contextmanager
 def complaints() -> Iterator[Complaints]:
-    """What kafka-python complains of inside the block."""
+    """kafka-python's complaints inside the block."""
     heard = Complaints()
     LOGGER.addHandler(heard)
     try:

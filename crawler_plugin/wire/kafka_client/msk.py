@@ -1,4 +1,5 @@
-"""What AWS_MSK_IAM needs before a connection is made: kafka-python says of what is missing that no broker answers."""
+"""Checks the needs of AWS_MSK_IAM before a connection is made: when one is missing, kafka-python only says that no
+broker answers."""
 
 from __future__ import annotations
 
@@ -10,10 +11,10 @@ NEEDED: Final = "AWS_MSK_IAM signs its login with AWS credentials, and "
 
 
 def require_aws_credentials() -> None:
-    """See that botocore is there, and finds credentials and a region where AWS's tools look for them.
+    """Check that botocore is there, and finds credentials and a region where AWS's tools look for them.
 
-    That is the environment, the files in ``~/.aws``, or the role of the container or machine; the last one is asked
-    over the network of the machine, which takes a second or two where there is none.
+    That is the environment, the files in ``~/.aws``, or the role of the container or machine. The role is requested
+    over the network of the machine, which takes a second or two where there is no role.
 
     Raises:
         UsageError: one of the three is missing.

@@ -1,4 +1,4 @@
-"""What a producer may be told of its connection to Kafka, under kafka-python's names, and what is wrong with it."""
+"""The options for a producer's connection to Kafka, under kafka-python's names, and the problems with them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from crawler_plugin.wire.kafka_client.token_sources import OAUTH_OPTIONS, oauth_
 from crawler_plugin.wire.kafka_client.tokens import token_provider
 
 DELIVERY_MS: Final = 120_000
-"""After so long without an answer kafka-python gives a record back as failed."""
+"""After this time without an answer kafka-python returns a record as failed."""
 REQUEST_MS: Final = 30_000
 
 TLS_OPTIONS: Final[Mapping[str, type | tuple[type, ...]]] = {
@@ -28,7 +28,7 @@ TLS_OPTIONS: Final[Mapping[str, type | tuple[type, ...]]] = {
     "ssl_password": str,
     "ssl_ciphers": str,
 }
-"""What a TLS context is made of."""
+"""The options that a TLS context is made of."""
 KAFKA_OPTIONS: Final[Mapping[str, type | tuple[type, ...]]] = {
     "client_id": str,
     "security_protocol": str,
@@ -56,7 +56,8 @@ KAFKA_OPTIONS: Final[Mapping[str, type | tuple[type, ...]]] = {
     "connections_max_idle_ms": int,
     "metadata_max_age_ms": int,
 }
-"""What may be told, and of which type. What delivery rests on (acks, idempotence, retries, sizes) may not."""
+"""The allowed options with their types. Options that delivery rests on (acks, idempotence, retries, sizes) are not
+allowed."""
 
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _PASSWORD_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
@@ -70,24 +71,25 @@ _CODECS: Final[Mapping[str, Callable[[], bool]]] = {
 
 
 def codec_is_installed(name: str) -> bool:
-    """Whether kafka-python can compress with it here."""
+    """Whether kafka-python can compress with this codec here."""
     return bool(_CODECS[name]())
 
 
 def option_problems(options: Mapping[str, Any]) -> Iterator[str]:
-    """All that is wrong with these options, each to be read behind the name of what holds them.
+    """All problems with these options, each to be read behind the name of the setting that holds them.
 
-    Whether types are right comes first, since nothing else can be said of those that are not.
+    Types are checked first, since a value of a wrong type cannot be checked further.
     """
     wrong = [*_type_problems(options)]
     yield from wrong or (*_security_problems(options), *_timeout_problems(options))
 
 
 def producer_connection(options: Mapping[str, Any]) -> dict[str, Any]:
-    """These options, of which ``option_problems`` says nothing, as ``KafkaProducer`` takes them.
+    """These options, with which ``option_problems`` has found no problem, as ``KafkaProducer`` takes them.
 
     Raises:
-        UsageError: a TLS file cannot be used; the message is to be read behind the name of what holds the options.
+        UsageError: a TLS file cannot be used; the message is to be read behind the name of the setting that holds the
+            options.
     """
     made: dict[str, Any] = {}
     if "ssl_context" not in options and _is_tls(options):

@@ -1,4 +1,4 @@
-"""Parts of kafka-python that have no public name and that workers and the plugin cannot do without.
+"""Parts of kafka-python that have no public name but that workers and the plugin need.
 
 Another version may lack them, so pyproject.toml bounds kafka-python to the minor versions with which the tests of this
 module have passed; ``tests/wire/kafka_client/parts.py`` lists what must be there.
@@ -16,16 +16,16 @@ from kafka.net.compat import KafkaNetClient
 from kafka.protocol.frame import KafkaBytes
 
 RECEIVE_BYTES: Final = 1 << 16
-"""What is read from a connection at a time: kafka-python's four kilobytes are a dozen system calls a page."""
+"""Bytes read from a connection at a time: with kafka-python's four kilobytes a page takes a dozen system calls."""
 CLOSE_SECONDS: Final = 1.0
-"""How long the end of a producer may take that has nothing more to send."""
+"""How long a producer that has nothing more to send may take to end."""
 
 
 class AttentiveClient(KafkaNetClient):  # type: ignore[misc]
-    """Hears what a broker says right before it hangs up, which is how it refuses a login.
+    """Reads a broker's last words before it hangs up: this is how a broker refuses a login.
 
-    kafka-python throws away what it has read if the end of the connection is read with it. Clients take this class by
-    their option ``kafka_client``.
+    kafka-python throws away the bytes that it has read if the end of the connection comes with them. Clients take this
+    class through their option ``kafka_client``.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -38,11 +38,11 @@ class AttentiveClient(KafkaNetClient):  # type: ignore[misc]
 
             def receive_first() -> tuple[bytes, Exception | None]:
                 received: list[bytes] = []
-                with suppress(OSError):  # there is no more now, or will never be: then the next call says so
+                with suppress(OSError):  # there are no more bytes now, or never will be: then the next call says so
                     _receive_answer(transport)
                     while some := transport._sock.recv(RECEIVE_BYTES):
                         received.append(some)
-                        if not isinstance(transport._sock, ssl.SSLSocket):  # that has more than the system knows of
+                        if not isinstance(transport._sock, ssl.SSLSocket):  # an SSL socket holds bytes that the system does not know of
                             break
                 return (b"".join(received), None) if received else receive()
 
@@ -53,10 +53,10 @@ class AttentiveClient(KafkaNetClient):  # type: ignore[misc]
 
 
 class ReceivedAnswer(KafkaBytes):  # type: ignore[misc]
-    """What gathers an answer of the broker, and is decoded without being copied twice more."""
+    """The buffer for an answer of the broker, which is decoded without two more copies."""
 
     def read(self, nbytes: int | None = None) -> bytes | memoryview:
-        """As kafka-python's, but all that is left comes as a view."""
+        """Like kafka-python's ``read``, but the whole rest comes as a view."""
         if nbytes is not None:
             return bytes(super().read(nbytes))
         begin = self.tell()
@@ -65,10 +65,10 @@ class ReceivedAnswer(KafkaBytes):  # type: ignore[misc]
 
 
 def _receive_answer(transport: Any) -> None:
-    """Read what there is of an answer that has begun to come right to where it is gathered.
+    """Read the available bytes of an answer that has begun to come directly into its buffer.
 
-    kafka-python takes it through three further copies, and for each of a megabyte the system has to clear new memory.
-    The last byte goes its way, so that it sees the end.
+    kafka-python makes three further copies, and for each copy of a megabyte the system has to clear new memory. The
+    last byte goes through kafka-python, so that it sees the end.
     """
     parser = transport.get_protocol() and transport.get_protocol().parser
     if parser is None or not parser._receiving:
@@ -84,12 +84,13 @@ def _receive_answer(transport: Any) -> None:
 
 
 def login_failures(client: Any) -> list[Exception]:
-    """Why brokers have refused this client since it was made: it asks them nothing more, and mostly does not say so."""
+    """Why brokers have refused this client since it was made: the client then sends them nothing more, and mostly does
+    not say so."""
     return list(client._manager._auth_failures.values())
 
 
 def make_admin(**options: Any) -> Any:
-    """A ``KafkaAdminClient``, whose own constructor leaves a thread behind where it finds no broker."""
+    """Make a ``KafkaAdminClient``. Its own constructor leaves a thread behind where it finds no broker."""
     admin = KafkaAdminClient.__new__(KafkaAdminClient)
     try:
         admin.__init__(**options)
@@ -102,9 +103,10 @@ def make_admin(**options: Any) -> Any:
 
 @contextmanager
 def sent_together(producer: Any) -> Iterator[None]:
-    """What is sent meanwhile may wait for the end; only then is the producer's own thread woken.
+    """Records sent inside the block may wait for its end; only then is the producer's own thread woken.
 
-    Else it is woken for each batch that a record begins or fills, and each time takes the GIL from those who work.
+    Otherwise the thread wakes for each batch that a record begins or fills, and each time takes the GIL from working
+    threads.
     """
     sender = producer._sender
     sender.wakeup = _wake_nobody
@@ -116,18 +118,18 @@ def sent_together(producer: Any) -> Iterator[None]:
 
 
 def leave_at_exit(producer: Any) -> None:
-    """Have the exit of the process leave the producer alone, which would flush it for a second.
+    """Keep the exit of the process from flushing the producer for a second.
 
-    Where the broker does not answer, that flush ends in a traceback, the last words of a crawl that has lost nothing.
+    Where the broker does not answer, that flush ends in a traceback at the end of a crawl that has lost nothing.
     """
     producer._unregister_cleanup()
 
 
 def cut_off(producer: Any) -> None:
-    """Close a producer at once; what it has not delivered is not sent any more.
+    """Close a producer at once; records that it has not delivered are not sent any more.
 
-    ``close`` begins with a flush, and where that times out it raises before it stops the network thread, which then
-    runs for ever and sends its records late. So that thread is told by itself; kafka-python has no public way.
+    ``close`` begins with a flush. Where that times out, it raises before it stops the network thread, which then runs
+    for ever and sends its records late. So this stops the thread directly; kafka-python has no public way.
     """
     producer._sender.force_close()
     with suppress(Exception):

@@ -1,4 +1,4 @@
-"""The TLS context of every connection: to brokers, and to who gives out tokens."""
+"""The TLS context of every connection: to brokers, and to token endpoints."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ def tls_context(
     ciphers: str | None = None,
     check_hostname: bool = True,
 ) -> ssl.SSLContext:
-    """Made here and not by kafka-python, which reads the files anew at each connection and hides what is wrong.
+    """Make the context here and not in kafka-python, which reads the files anew at each connection and hides errors.
 
     Raises:
-        OSError: a file cannot be read, is none, or has another password; ``ssl.SSLError`` is one.
+        OSError: a file cannot be read, is of another kind, or has another password; ``ssl.SSLError`` is one.
     """
     context = ssl.create_default_context(cafile=cafile)
     if certfile is not None:
-        # Without a password at hand OpenSSL would ask for one on the terminal, where nobody sits.
+        # Without a password OpenSSL would ask for one on the terminal, and wait for ever.
         context.load_cert_chain(certfile, keyfile, password or "")
     if ciphers is not None:
         context.set_ciphers(ciphers)

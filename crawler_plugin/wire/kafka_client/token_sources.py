@@ -1,4 +1,4 @@
-"""Where the tokens of OAUTHBEARER come from: a file, a command, or a token endpoint by client credentials over HTTPS.
+"""The sources of tokens for OAUTHBEARER: a file, a command, or a token endpoint with client credentials over HTTPS.
 
 Nothing here imports a Kafka client. No message shows a token or a secret.
 """
@@ -29,14 +29,14 @@ from crawler_plugin.wire.errors import Stop, Unavailable, UsageError
 from crawler_plugin.wire.kafka_client.tls import tls_context
 
 TIMEOUT_S: Final = 10.0
-"""How long a command or a token endpoint may take. The client's network thread waits meanwhile, so not for long."""
+"""How long a command or a token endpoint may take. It is short, since the client's network thread waits for it."""
 ANSWER_LIMIT: Final = 256 * 1024
-"""Bytes of what a command or a token endpoint says that are read; a token that a broker takes is far shorter."""
+"""The most bytes read from a command or a token endpoint; a token that a broker takes is far shorter."""
 
 TOKEN_FILE: Final = "sasl_oauth_token_file"
 TOKEN_COMMAND: Final = "sasl_oauth_token_command"
 SOURCES: Final = (TOKEN_FILE, TOKEN_COMMAND, "sasl_oauth_token_url")
-"""The settings of which one says where tokens come from."""
+"""The settings that name a source of tokens; one of them is given."""
 OF_THE_URL: Final = (
     "sasl_oauth_client_id",
     "sasl_oauth_client_secret",
@@ -47,7 +47,7 @@ EXTENSIONS: Final = r"^[A-Za-z]+=[!-+.-~-]+(,[A-Za-z]+=[!-+.-~-]+)*$"
 HTTPS_URL: Final = r"^https://[^\s/?#@]+([/?][^\s#]*)?$"
 OAUTH_OPTIONS: Final = (*SOURCES, *OF_THE_URL, "sasl_oauth_extensions")
 
-# RFC 6750, section 2.1. Anything else, such as an end of line, would end the field of the message that it stands in.
+# RFC 6750, section 2.1. Any other character, such as an end of line, would end its field of the message.
 _TOKEN: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 _REFUSALS: Final = range(400, 500)
 _TRY_AGAIN: Final = (408, 429)
@@ -55,31 +55,32 @@ _TRY_AGAIN: Final = (408, 429)
 
 @dataclass(frozen=True)
 class Token:
-    """A bearer token. ``expires`` is in seconds since 1970; None: nobody says when."""
+    """A bearer token. ``expires`` is in seconds since 1970; None: not known."""
 
     text: str
     expires: float | None
 
     def is_expired(self, now: float) -> bool:
-        """Whether its time is over; one of unknown time is for the broker to judge."""
+        """Whether the token has expired; if its time is not known, the broker has to judge."""
         return self.expires is not None and self.expires <= now
 
     def told(self) -> str:
-        """What a JSON web token says of itself, for people; the token is not shown."""
+        """What a JSON web token says about itself, for a reader; the token is not shown."""
         claims = _claims(self.text)
         known = [f"{name}={claims[name]}" for name in ("iss", "sub", "aud", "scope") if name in claims]
         return ", ".join([*known, _when(self.expires)])
 
 
 Source = Callable[[], Token]
-"""Brings another token, or the same one while it is good; it blocks for ``TIMEOUT_S`` at most.
+"""Gets another token, or the same one while it is good; blocks for ``TIMEOUT_S`` at most.
 
-Raises Unavailable where a later try may do, UsageError where a setting is wrong.
+Raises Unavailable where a later try may succeed, UsageError where a setting is wrong.
 """
 
 
 def oauth_problems(mechanism: str | None, given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What is wrong with the settings ``sasl_oauth_…`` together, each a name and why; those not given are None."""
+    """Problems with the settings ``sasl_oauth_…`` together, each a name and a reason; settings that are not given are
+    None."""
     there = {name for name in OAUTH_OPTIONS if given.get(name) is not None}
     if mechanism != "OAUTHBEARER":
         for name in sorted(there):
@@ -151,7 +152,7 @@ def _from_file(path: Path) -> Token:
 
 
 def _from_command(command: str) -> Token:
-    named = f"sasl_oauth_token_command={shlex.split(command)[0]}"  # its arguments may hold a secret
+    named = f"sasl_oauth_token_command={shlex.split(command)[0]}"  # the command's arguments may hold a secret
     try:
         process = subprocess.Popen(
             shlex.split(command),
@@ -168,7 +169,7 @@ def _from_command(command: str) -> Token:
         try:
             output, complaint = process.communicate(timeout=TIMEOUT_S)
         except subprocess.TimeoutExpired:
-            # All of its session, as a child of its own would keep the pipes open.
+            # Kill its whole session, since a child of the command would keep the pipes open.
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
             raise Unavailable(
@@ -184,7 +185,8 @@ def _from_command(command: str) -> Token:
 
 
 def _printed(output: bytes, named: str, move: str) -> Token:
-    """A bare token; JSON as a token endpoint answers; or an ExecCredential, as kubectl's plugins print it."""
+    """The token in a command's output: a bare token; JSON as a token endpoint answers; or an ExecCredential, as
+    kubectl's plugins print it."""
     if not output.lstrip().startswith(b"{"):
         return _checked(output, None, named, move)
     answer = _object(output, named, move)
@@ -199,7 +201,8 @@ def _printed(output: bytes, named: str, move: str) -> Token:
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """Another place would be sent the secret, too: a redirect is an answer like any that is not 200."""
+    """Follows no redirect, since the other address would get the secret too: a redirect counts as any answer that is
+    not 200."""
 
     def redirect_request(self, *arguments: Any, **named: Any) -> None:
         return None
@@ -229,7 +232,7 @@ def _from_endpoint(request: Request, context: ssl.SSLContext) -> Token:
     except HTTPError as error:
         with error:
             raise _refused(error.code, error, named) from error
-    except OSError as error:  # URLError is one, and so is a time-out
+    except OSError as error:  # also URLError and a time-out
         reason = error.reason if isinstance(error, URLError) else error
         if isinstance(reason, ssl.SSLCertVerificationError):
             raise UsageError(
@@ -279,7 +282,7 @@ def _object(content: bytes, named: str, move: str) -> dict[str, Any]:
 
 
 def _text(value: object) -> bytes:
-    """Nothing of what is no text: it may be nested deeper than it can be written."""
+    """A text's bytes; empty for any other value, which may be nested too deep to be written."""
     return value.encode(errors="replace") if isinstance(value, str) else b""
 
 
@@ -303,7 +306,7 @@ def _checked(content: bytes, expires: float | None, named: str, move: str) -> To
 
 
 def _claims(text: str) -> dict[str, Any]:
-    """What stands in a JSON web token; nothing where it is of another kind. Its signature is the broker's to check."""
+    """The claims of a JSON web token; empty where the token is of another kind. The broker checks the signature."""
     parts = text.split(".")
     if len(parts) != 3:
         return {}

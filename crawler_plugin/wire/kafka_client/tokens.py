@@ -23,24 +23,25 @@ from crawler_plugin.wire.kafka_client.token_sources import (
 )
 
 RENEW_AT: Final = 0.8
-"""Share of a token's time after which another one is asked for, as Kafka's own client does. A connection logs in again
-at 85 to 95 % of it; with the old token it would be told to do so again after a tenth of the time, and then of that."""
+"""Share of a token's time after which the next token is requested, as in Kafka's own client. A connection logs in again
+at 85 to 95 % of the time; with the old token it would have to log in again after a tenth of the time, and then after a
+tenth of that."""
 ON_THE_WAY_S: Final = 5.0
-"""A token that expires within so long, or within a tenth of its time, is given to nobody: one that expires on its way
-is refused by the broker, as one whose issuer it does not trust is, and that ends a worker."""
+"""A token that expires within this time, or within a tenth of its own time, is not used: the broker refuses a token
+that expires on its way just as it refuses a token of an untrusted issuer, and such a refusal ends a worker."""
 RETRY_S: Final = 2.0
-"""For so long after a failure nobody asks again: connections that are made meanwhile fail at once."""
+"""How long after a failure the source is not asked again: connections made in that time fail at once."""
 
 _log = logging.getLogger(__name__)
 
 
 class TokenProvider(AbstractTokenProvider):  # type: ignore[misc]
-    """One token for all clients of a process, asked for when a connection logs in.
+    """One token for all clients of a process, requested when a connection logs in.
 
     A token that says when it expires is kept for ``RENEW_AT`` of that time, unless it comes from a file, which is read
-    at each login; another one serves one login. While no new one is to be had, the old one serves until
+    at each login; a token without an expiry serves one login. While there is no new token, the old one serves until
     ``ON_THE_WAY_S`` before it expires. The source is asked in the client's network thread, for one client at a time: a
-    slow one holds up heartbeats, for ``token_sources.TIMEOUT_S`` at most.
+    slow source delays heartbeats, for ``token_sources.TIMEOUT_S`` at most.
     """
 
     def __init__(self, source: Source, named: str, extensions: Mapping[str, str]) -> None:
@@ -60,8 +61,8 @@ class TokenProvider(AbstractTokenProvider):  # type: ignore[misc]
         """A token that does not expire on its way, for kafka-python to log in with.
 
         Raises:
-            KafkaConnectionError: there is none; ``failure`` says why. After any other kind of error kafka-python's
-                heartbeats stop for good, as it repeats only what it knows.
+            KafkaConnectionError: there is no token; ``failure`` says why. After any other kind of error kafka-python's
+                heartbeats stop for good, as it repeats only after errors that it knows.
         """
         with self._asking:
             if time.time() >= self._ask_at:
@@ -71,11 +72,11 @@ class TokenProvider(AbstractTokenProvider):  # type: ignore[misc]
             return self._held.text
 
     def check(self) -> None:
-        """Get a token, if none is held.
+        """Get a token, unless one is held.
 
         Raises:
-            Unavailable: there is none now.
-            UsageError: there is none until a setting is corrected.
+            Unavailable: there is no token now.
+            UsageError: there is no token until a setting is corrected.
         """
         with suppress(KafkaConnectionError):
             self.token()
@@ -83,11 +84,11 @@ class TokenProvider(AbstractTokenProvider):  # type: ignore[misc]
             raise self.failure
 
     def extensions(self) -> dict[str, str]:
-        """What is said beside the token, by name."""
+        """The extensions that are sent with the token, by name."""
         return dict(self._extensions)
 
     def told(self) -> str:
-        """What the last token says of itself, for people."""
+        """What the last token says about itself, for a reader."""
         return self._held.told() if self._held else "none was had"
 
     def _ask(self) -> None:
@@ -111,7 +112,7 @@ class TokenProvider(AbstractTokenProvider):  # type: ignore[misc]
 
 
 def token_provider(given: Mapping[str, Any]) -> TokenProvider:
-    """The provider that the settings ``sasl_oauth_…`` describe; it has asked nobody yet.
+    """The provider that the settings ``sasl_oauth_…`` describe; it has not asked its source yet.
 
     Raises:
         OSError: the file of ``sasl_oauth_cafile`` cannot be used.
