@@ -37,7 +37,7 @@ def media_types(told: object) -> tuple[str, ...]:
     """Patterns of media types, from a list or from text with commas.
 
     Raises:
-        UsageError: one of them is none, or there is none.
+        UsageError: one of the patterns is wrong, or there is no pattern.
     """
     types = tuple(part.lower() for part in _parts(told))
     for part in types:
@@ -50,7 +50,7 @@ def status_ranges(told: object) -> tuple[tuple[int, int], ...]:
     """Ranges of statuses, from a list or from text with commas; ``404`` is the range from 404 to 404.
 
     Raises:
-        UsageError: one of them is none, or there is none.
+        UsageError: one of the ranges is wrong, or there is no range.
     """
     ranges = []
     for part in _parts(told):

@@ -355,7 +355,7 @@ class ForgettingBlock(Block, frozen=True, array_like=True, kw_only=True):
 
 
 def forgotten_of(block: Block) -> tuple[Forgotten, ...]:
-    """The records applied by the end of the block whose survivors have not expired since."""
+    """The records of forgetting applied by the end of the block whose survivors have not expired since."""
     return block.forgotten if isinstance(block, ForgettingBlock) else ()
 
 

@@ -16,11 +16,11 @@ SCOPE_HEADER: Final = "dedup-scope"
 """The header of a record on ``pages`` that names the scope in which its page is compared, inside ``near.scope``."""
 STORE_HEADER: Final = "dedup-store"
 PARDON_HEADER: Final = "dedup-pardon"
-"""On ``pages``: ``no`` for a page that no later page is compared with, ``yes`` for a page that survives even as a
-copy."""
+"""On ``pages``: ``no`` for a page that no later page is compared with, ``yes`` for one that survives next to pages like
+it."""
 
 Int64: TypeAlias = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
-"""The largest number read from text, which any program may have written; a larger one could not be passed on."""
+"""A number in text, which any program may have written: larger numbers could not be passed on."""
 
 
 class PageMeta(msgspec.Struct, frozen=True, kw_only=True):

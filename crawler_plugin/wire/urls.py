@@ -53,8 +53,8 @@ _IGNORED: Final = re.compile(
 
 
 class _Parts(NamedTuple):
-    """The parts of a URL without the signs between them. ``path`` begins with a slash or is empty, ``query`` has no
-    ``?``."""
+    """The parts of a URL, without blanks around it and without its fragment. ``path`` begins with a slash or is empty,
+    ``query`` has no ``?``."""
 
     scheme: str
     authority: str

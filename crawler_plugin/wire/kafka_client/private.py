@@ -42,7 +42,7 @@ class AttentiveClient(KafkaNetClient):  # type: ignore[misc]
                     _receive_answer(transport)
                     while some := transport._sock.recv(RECEIVE_BYTES):
                         received.append(some)
-                        if not isinstance(transport._sock, ssl.SSLSocket):  # an SSL socket holds bytes that the system does not know of
+                        if not isinstance(transport._sock, ssl.SSLSocket):  # SSL buffers bytes itself
                             break
                 return (b"".join(received), None) if received else receive()
 
