@@ -1,4 +1,4 @@
-"""``python -m tests [pytest's arguments]``: every check there is, pytest last. All are made even when one fails."""
+"""``python -m tests [pytest's arguments]``: runs every check, pytest last. All run even when one fails."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from worker.compose.kernels import PARTS
 ROOT: Final = Path(__file__).resolve().parent.parent
 
 SIDE_BY_SIDE: Final = ["-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"]
-"""Three on two cores: a quarter of its time a test waits for a broker, a process or the end of a session. In the order
-of their names, which puts the longest files first (cli, cluster): no process ends long after the others."""
+"""Three processes on two cores: a test spends a quarter of its time waiting for a broker, a process or the end of a
+session. Files run in the order of their names, which puts the longest files first (cli, cluster), so that no process
+ends long after the others."""
 
 CLASSES: Final = Path(sys.prefix) / "kafka.jsa"
 PREPARED: Final = {
     **{f"kernels of {part}": [sys.executable, "-m", "worker.compose.kernels", part] for part in PARTS},
     "classes of Kafka": [sys.executable, "-m", "tests.broker.class_cache", str(CLASSES)],
 }
-"""What tests need is made once, beside the checks."""
+"""Things that the tests need are made once, while the checks run."""
 CHECKS: Final = {
-    # Without a cache: which group an import belongs to depends on the folders beside it, and ruff remembers a file's
-    # verdict until the file itself changes.
+    # Without a cache: the group of an import depends on the folders next to it, and ruff remembers a file's verdict
+    # until the file itself changes.
     "lint": [sys.executable, "-m", "ruff", "check", "--no-cache", "."],
     "format": [sys.executable, "-m", "ruff", "format", "--no-cache", "--check", "."],
     "types": [sys.executable, "-m", "mypy"],
@@ -37,11 +38,11 @@ CHECKS: Final = {
 
 
 def main(arguments: list[str]) -> int:
-    """0 if every check passes, else 1. All but pytest are made side by side, and what tests run is compiled beside
-    them.
+    """0 if every check passes, else 1. All checks except pytest run in parallel, and the code that tests run is
+    compiled at the same time.
 
-    Hundreds of processes are started by the tests. Where Python writes no bytecode (PYTHONDONTWRITEBYTECODE), each of
-    them would read all modules as text, and each start of Kafka its classes.
+    The tests start hundreds of processes. Where Python writes no bytecode (PYTHONDONTWRITEBYTECODE), each process would
+    read all modules as text, and each start of Kafka all its classes.
     """
     os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(sys.prefix) / "kernels"))
     for package in ("worker", "crawler_plugin", "tests", "tools"):
@@ -60,13 +61,13 @@ def main(arguments: list[str]) -> int:
 
 
 def begin(command: list[str], files: ExitStack) -> tuple[subprocess.Popen[bytes], BinaryIO]:
-    """Start one check; all that it says goes to a file."""
+    """Start one check; all its output goes to a file."""
     said = files.enter_context(TemporaryFile())  # noqa: SIM115
     return subprocess.Popen(command, cwd=ROOT, stdout=said, stderr=subprocess.STDOUT), said
 
 
 def passes(name: str, process: subprocess.Popen[bytes], said: BinaryIO) -> bool:
-    """Wait for a check, and print what it has found; of what is made only why it cannot be."""
+    """Wait for a check, and print its findings; for a preparation, print only why it failed."""
     code = process.wait()
     said.seek(0)
     found = said.read().decode() if code or name not in PREPARED else ""

@@ -1,4 +1,4 @@
-"""Batches and answers from rows, and rows of them, as tests write and read them."""
+"""Batches and answers made from rows and turned into rows, as tests write and read them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def pending(offset: int, *claims: Claim, writer: bytes = b"w") -> Pending:
 
 
 class Seen(NamedTuple):
-    """What an answer says of the latest survivor of a claim's URL."""
+    """An answer's data on the latest survivor of a claim's URL."""
 
     place: int
     order: Order

@@ -1,4 +1,4 @@
-"""What all tests share: an environment without settings, the labelled pages, skips that CI does not accept."""
+"""Shared by all tests: an environment without settings, the labelled pages, skips that CI does not accept."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ pytest_plugins = ["tests.kafka_fixtures", "tests.simulation.options"]
 LABELLED_PAGES: Final = os.environ.get(VARIABLE, os.environ.get("LABELLED_PAGES"))
 IN_CI: Final = os.environ.get("CI", "").lower() not in ("", "0", "false")
 
-# A setting in the environment of whoever runs the tests would be a setting of every test.
+# A setting in the environment of the person who runs the tests would be a setting of every test.
 for _name in [name for name in os.environ if name.upper().startswith("DEDUP_")]:
     del os.environ[_name]
-os.environ.pop("COLUMNS", None)  # of the terminal of who runs the tests: what is printed ends lines there
+os.environ.pop("COLUMNS", None)  # the width of the terminal in which tests run: output would wrap its lines there
 if LABELLED_PAGES:
-    os.environ["LABELLED_PAGES"] = LABELLED_PAGES  # for the processes over which pytest-xdist spreads the tests
+    os.environ["LABELLED_PAGES"] = LABELLED_PAGES  # for the processes of pytest-xdist
 
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
 hypothesis.settings.register_profile("local", deadline=None)
@@ -44,14 +44,14 @@ hypothesis.settings.load_profile("ci" if IN_CI else "local")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Here, where it is known whichever tests are named."""
+    """Add the options here, so that they are known whichever tests are named."""
     parser.addoption("--kafka-version", help=f"the Kafka that tests start, such as 3.9.2; {KAFKA} without it")
     parser.addoption("--fuzz-seconds", default="0", help="how long the index's kernels are tried at random; 0: briefly")
 
 
 @pytest.fixture(scope="session", autouse=True)
 def dictionaries_read_once() -> Iterator[None]:
-    """Hundreds of tests read pages, and each reader would take a fifth of a second for words that are the same ones."""
+    """Hundreds of tests read pages, and each reader would take a fifth of a second to load the same words."""
     from worker.fingerprint import text_reader
     from worker.page.words.dictionary import dictionary
 
@@ -60,7 +60,7 @@ def dictionaries_read_once() -> Iterator[None]:
 
     def trie(words: Dictionary) -> object:
         if id(words) not in tries:
-            tries[id(words)] = words, honest(words)  # words are kept, so no others come to have their id
+            tries[id(words)] = words, honest(words)  # the words are kept, so no other object gets their id
         return tries[id(words)][1]
 
     with pytest.MonkeyPatch.context() as patched:
@@ -71,9 +71,9 @@ def dictionaries_read_once() -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol() -> Generator[None, object, object]:
-    """A command that sets logging up for its process does not do so for the tests after it.
+    """Undo the logging setup of a command, so that it does not affect later tests.
 
-    Around the fixtures of modules, too, which a fixture of ours would come after.
+    This also wraps the fixtures of modules; a fixture of ours would come after them.
     """
     root = logging.getLogger()
     before = {logger: _set_up(logger) for logger in (root, *_named_loggers())}
@@ -125,9 +125,9 @@ def standards() -> Path:
 
 @pytest.fixture(scope="session")
 def real_pages(labelled_sets: list[Path], tmp_path_factory: pytest.TempPathFactory) -> list[Page]:
-    """2,200 pages of the open web and of documentation, as many of each folder as of the others.
+    """2,200 pages of the open web and of documentation, equally many from each folder.
 
-    To draw them takes a while: of the processes over which tests are spread the first one does it for all.
+    Drawing them takes a while: of the processes that share the tests, the first one does it for all.
     """
     file = tmp_path_factory.getbasetemp().parent / f"pages-{os.environ.get('PYTEST_XDIST_TESTRUNUID', os.getpid())}"
     with file.with_suffix(".lock").open("w") as lock:
@@ -140,7 +140,7 @@ def real_pages(labelled_sets: list[Path], tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture
 def read_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where one process is to read pages, it is that of the test: another one takes seconds to start."""
+    """Where one process is to read pages, the test's own process does it: another one takes seconds to start."""
     from worker.compose.step import fingerprinters
     from worker.fingerprint.fingerprinter import Fingerprinter
     from worker.local.in_process_fingerprints import InProcess
@@ -158,7 +158,7 @@ def read_here(monkeypatch: pytest.MonkeyPatch) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """In CI everything that tests need is installed first, so there a skip of these is a failure."""
+    """In CI everything that tests need is installed first, so such a skip is a failure there."""
     report = yield
     if IN_CI and report.skipped and _must_run_in_ci(item):
         report.outcome = "failed"
@@ -168,6 +168,6 @@ def pytest_runtest_makereport(
 
 def _must_run_in_ci(item: pytest.Item) -> bool:
     data = item.get_closest_marker("data")
-    if LABELLED_PAGES and data and not data.args:  # which sets are named is the caller's choice
+    if LABELLED_PAGES and data and not data.args:  # the caller chooses which sets to name
         return True
     return any(item.get_closest_marker(name) for name in ("cluster", "prometheus", "redis", "browser"))

@@ -1,4 +1,4 @@
-"""``python -m benchmarks ceiling``: what is reckoned from what was measured."""
+"""``python -m benchmarks ceiling``: the values computed from measurements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What hangs together by chains is not what is near to the page that is kept."""
+"""Pages linked by a chain of near pairs are not all near to the page that is kept."""
 
 from __future__ import annotations
 

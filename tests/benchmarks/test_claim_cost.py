@@ -1,4 +1,4 @@
-"""What a claim costs, measured on real batches, answers and decisions."""
+"""The cost of a claim, measured on real batches, answers and decisions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Look-ups in a crowded block, beside those of uniform codes."""
+"""Look-ups in a crowded block, compared with look-ups of uniform codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``python -m benchmarks deciders``: claims of several workers over logs in memory, decided by all of them."""
+"""``python -m benchmarks deciders``: claims of several workers over logs in memory, decided by all workers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.__main__ import main
 
 
 def reckoned(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, float]]:
-    """What it prints of workers who send 200 pages a second together."""
+    """Its output on workers that send 200 pages a second together."""
     assert main(["deciders", "--pages-a-second", "200", "--batches", "40", "--json", *words]) == 0
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 

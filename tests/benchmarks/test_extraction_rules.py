@@ -1,4 +1,4 @@
-"""The table of what each rule of extraction does."""
+"""The table with the effect of each rule of extraction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A handover of shards is seen from the topics, and measured where nothing else takes the cores."""
+"""A handover of shards is observed on the topics, and measured where nothing else takes the cores."""
 
 from __future__ import annotations
 

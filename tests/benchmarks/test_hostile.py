@@ -1,4 +1,4 @@
-"""What strangers could write is measured at three sizes."""
+"""Hostile input is measured at three sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Codes that are stored and asked for are what the benchmarks say they are."""
+"""The codes that are stored and looked up are as the benchmarks describe them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark of the index tells the truth about who finds what, whatever the speeds are."""
+"""The benchmark of the index reports correctly what each contender finds, whatever the speeds are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a topic is filled with is what workers would restore."""
+"""The records that fill the topic are those that workers would restore."""
 
 from __future__ import annotations
 

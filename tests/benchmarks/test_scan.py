@@ -1,4 +1,4 @@
-"""``python -m benchmarks scan``: what is planted is found and counted, and parts are put together on one page."""
+"""``python -m benchmarks scan``: planted pages are found and counted, and parts are put together on one page."""
 
 from __future__ import annotations
 

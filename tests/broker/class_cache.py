@@ -1,7 +1,7 @@
 """``python -m tests.broker.class_cache FILE``: the classes of Kafka as the JVM holds them in memory.
 
-Tests start tens of brokers. One with this file (``-XX:SharedArchiveFile``, in ``JDK_JAVA_OPTIONS``) reads and checks no
-class again, which is half of what a start costs; one with other classes passes it over.
+Tests start tens of brokers. A broker with this file (``-XX:SharedArchiveFile``, in ``JDK_JAVA_OPTIONS``) does not read
+and check its classes again, which is half of the cost of a start; a broker with other classes ignores the file.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from worker.broker.server import LocalBroker
 
 
 def main(file: Path) -> None:
-    """Start a broker that writes down what it loads, and make the file of that."""
+    """Start a broker that writes down the classes that it loads, and make the file from that list."""
     with TemporaryDirectory() as folder:
         loaded, made = Path(folder) / "loaded", Path(folder) / "made"
         os.environ["JDK_JAVA_OPTIONS"] = f"-XX:DumpLoadedClassList={loaded}"

@@ -1,4 +1,4 @@
-"""Other versions of Apache Kafka than the pinned one, for ``pytest --kafka-version``; their jars come with jgo, too."""
+"""Other versions of Apache Kafka than the pinned one, for ``pytest --kafka-version``; jgo fetches their jars too."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ import jgo
 from tools.resolve_jars import LOG4J
 
 BEFORE_LOG4J_2: Final = "3."
-"""Kafka 3 logs by log4j 1, whose classes are then these that hand on to log4j 2: its settings hold for all versions."""
+"""Kafka 3 logs with log4j 1. Its classes are replaced by these, which pass on to log4j 2, so that one log4j 2
+configuration serves all versions."""
 
 
 @cache
 def jars_of(version: str) -> tuple[Path, ...]:
-    """The jars from which that Kafka runs; of a library that is wanted in two versions, Kafka's own."""
+    """The jars from which that Kafka runs; where a library is wanted in two versions, Kafka's own version."""
     endpoints = [
         f"org.apache.kafka:kafka_2.13:{version}",
         f"org.apache.logging.log4j:log4j-core:{LOG4J}",
@@ -35,5 +36,5 @@ def jars_of(version: str) -> tuple[Path, ...]:
 
 
 def classpath_of(version: str) -> Callable[[Callable[[str], None]], list[Path]]:
-    """What stands for ``worker.broker.jars.classpath`` then."""
+    """The replacement for ``worker.broker.jars.classpath``."""
     return lambda announce: list(jars_of(version))

@@ -1,4 +1,4 @@
-"""Three brokers on this machine: what one of them may do without harm to what is written."""
+"""Three brokers on this machine: failures of one broker that do no harm to written records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the JVM is told."""
+"""The options of the JVM."""
 
 from __future__ import annotations
 

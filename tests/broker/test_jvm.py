@@ -25,7 +25,7 @@ sys.stdin.read()
 
 
 def is_alive(pid: int) -> bool:
-    """Whether the process runs; one that has ended and waits to be noticed by its parent does not."""
+    """Whether the process runs; a process that has ended and that its parent has not noticed yet does not."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except FileNotFoundError:

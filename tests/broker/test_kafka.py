@@ -1,4 +1,4 @@
-"""That the broker is set up for what this project builds on: compaction, transactions, large records."""
+"""The broker is set up for the features that this project needs: compaction, transactions, large records."""
 
 from __future__ import annotations
 

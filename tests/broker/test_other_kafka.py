@@ -1,4 +1,4 @@
-"""Other versions of Kafka: the ones that are tried each night are the ones that the handbook speaks of."""
+"""Other versions of Kafka: those that are tried each night are those that the handbook names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The broker's life: start, stop, kill, start again; what it keeps and what it refuses."""
+"""The broker's life: start, stop, kill, start again; the data that it keeps and the starts that it refuses."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def command(*arguments: object) -> list[str]:
 
 
 def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the command to its end, which must come by itself."""
+    """Run the command until it ends by itself."""
     return subprocess.run(
         command(*arguments), env=os.environ | environment, capture_output=True, text=True, timeout=120, check=False
     )
@@ -64,7 +64,7 @@ def jvms_of(data_dir: Path) -> list[int]:
 
 
 def ends_in_order(process: subprocess.Popen[str], data: Path, number: signal.Signals) -> None:
-    """See that this signal ends it with exit code 0 after a shutdown in order."""
+    """Check that this signal ends the process with exit code 0 after a shutdown in order."""
     process.send_signal(number)
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 0
@@ -114,7 +114,7 @@ def test_when_kafka_dies_by_itself_it_exits_3_with_the_way_it_ended(tmp_path: Pa
 
 
 def test_a_full_disk_ends_it_with_exit_code_3_and_says_so(tmp_path: Path) -> None:
-    """A disk of 300 MB in memory, which nobody else sees, filled while the broker runs."""
+    """A private disk of 300 MB in memory, filled while the broker runs."""
     disk = tmp_path / "disk"
     disk.mkdir()
     probe = [*IN_OWN_MOUNTS, "mount", "-t", "tmpfs", "none", str(disk)]

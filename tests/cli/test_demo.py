@@ -1,4 +1,4 @@
-"""The command says what does not add up, and refuses numbers of workers that make no sense."""
+"""The command reports sums that do not add up, and refuses impossible numbers of workers."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def out(folder: Path) -> Path:
-    """What an evaluation by all methods wrote."""
+    """The output of an evaluation with all methods."""
     out = folder / "new" / "out"
     assert run("--docs", str(folder), "--pairs", str(folder), "--processes", "1", "--out", str(out)) == 0
     return out

@@ -1,4 +1,4 @@
-"""``python -m worker forget``: what it is asked for, and, on the real broker, what becomes of it."""
+"""``python -m worker forget``: its arguments, and its effect on the real broker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``python -m worker index`` beside the real broker: what is there, what is wrong with it, and where it goes."""
+"""``python -m worker index`` with the real broker: it shows, checks and copies the index."""
 
 from __future__ import annotations
 

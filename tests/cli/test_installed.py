@@ -1,4 +1,4 @@
-"""What is said where an extra is not installed."""
+"""The messages where an extra is not installed."""
 
 from __future__ import annotations
 

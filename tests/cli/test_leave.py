@@ -1,4 +1,4 @@
-"""``python -m worker leave`` on the real broker: who has ended, and does not come back, is not waited for."""
+"""``python -m worker leave`` on the real broker: the others do not wait for a worker that has ended for good."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ CLI: Final = ROOT / "worker" / "cli"
 
 
 class Probe(ModuleType):
-    """A command that does what the test says."""
+    """A command that runs a function of the test."""
 
     def __init__(self, act: Callable[[argparse.Namespace, Callable[[], Settings]], int]) -> None:
         super().__init__("probe")

@@ -38,7 +38,7 @@ def repair(cluster: Cluster, *arguments: str) -> int:
 
 
 def let_logs_pass(cluster: Cluster) -> None:
-    """Both logs lose all that they hold, as after their retention."""
+    """Both logs lose all their records, as after their retention."""
     admin = KafkaAdminClient(**cluster.options)
     try:
         for topic in (FINGERPRINTS, ANSWERS):
@@ -90,7 +90,7 @@ def test_a_page_that_nobody_has_claimed_is_passed_over(cluster: Cluster, capsys:
 
 
 def committed_sources(cluster: Cluster) -> set[str]:
-    """Of all verdicts and dead letters."""
+    """The sources of all verdicts and dead letters."""
     found = traces(cluster.bootstrap, cluster.prefix)
     sources = [record.source for record in found.verdicts] + found.dead
     return {f"{partition}:{offset}" for partition, offset in sources}

@@ -29,7 +29,7 @@ CLIENTS: Final = 8
 
 
 class Process:
-    """The command on a state, from when it listens."""
+    """The running command on a state; it listens already."""
 
     def __init__(self, state: Path, *options: str, before: Callable[[], None] | None = None) -> None:
         self.process: Final = subprocess.Popen(
@@ -47,7 +47,7 @@ class Process:
         self.port = int(said.partition(",")[0].rpartition(":")[2]) if said else 0
 
     def end(self) -> tuple[int, str]:
-        """Code and standard error."""
+        """Exit code and standard error."""
         _, errors = self.process.communicate(timeout=DEADLINE_SECONDS)
         return self.process.returncode, errors
 
@@ -67,7 +67,8 @@ class Process:
             connection.close()
 
     def judge_until_it_ends(self, told: list[int], enough: threading.Event, first: int = 0) -> list[threading.Thread]:
-        """By some clients, each in its own thread; of which page each verdict was told goes to ``told``."""
+        """Send pages from some clients, each in its own thread; the numbers of pages that got a verdict go to
+        ``told``."""
 
         def ask(client: int) -> None:
             number = first + client

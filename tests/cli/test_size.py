@@ -55,7 +55,7 @@ def test_an_entry_as_measured_holds_its_hashes_and_takes_less_than_twice_what_wa
 
 
 def test_the_table_of_urls_counts() -> None:
-    """That of ``near.track_changes``."""
+    """The table of ``near.track_changes``."""
     without, tracking = (
         load_settings(config=None, overrides=[f"near.track_changes={value}"], environ={}) for value in ("false", "true")
     )

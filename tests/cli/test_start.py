@@ -1,4 +1,4 @@
-"""A worker's first seconds: who asks for its health is answered before what has to be compiled is."""
+"""A worker's first seconds: it answers health checks before its code is compiled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``python -m worker switch`` against the real broker: who writes the outputs from where on."""
+"""``python -m worker switch`` against the real broker: which generation writes the outputs from which offset on."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def run(settings: Settings, *more: str) -> int:
 
 
 def commit(settings: Settings, *offsets: int, note: Note) -> None:
-    """As workers that have stopped have left it; a broker that is new takes none until it knows who coordinates."""
+    """Commit offsets as stopped workers have left them; a new broker takes no commit until it knows the coordinator."""
     left = {number: Committed(offset, note.to_metadata()) for number, offset in enumerate(offsets)}
 
     def taken() -> bool:

@@ -1,4 +1,4 @@
-"""``python -m worker verdicts --job``: two crawls at once into the real broker, each with its own verdicts."""
+"""``python -m worker verdicts --job``: two crawls into the real broker at the same time, each with its own verdicts."""
 
 from __future__ import annotations
 

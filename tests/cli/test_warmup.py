@@ -1,4 +1,4 @@
-"""What an image's build runs, so that no worker of it has to compile."""
+"""The step of an image's build that compiles, so that no worker of the image has to."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def warm_up(**environment: str) -> subprocess.CompletedProcess[str]:
 def test_the_folder_is_filled_once(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "cache"
     compiled_before = Path(os.environ.get("NUMBA_CACHE_DIR", "nowhere"))
-    if compiled_before.is_dir():  # by ``python -m tests``: all of it would take a minute once more
+    if compiled_before.is_dir():  # compiled by ``python -m tests``: to compile all again would take a minute
         shutil.copytree(compiled_before, folder)
         for file in folder.rglob("voting.*"):
             file.unlink()
@@ -91,7 +91,7 @@ def test_all_that_pages_and_an_index_need_is_what_is_warmed_up(tmp_path: Path) -
 
 
 def taken(told: str) -> set[str]:
-    """The functions that numba says it has taken from its cache or put there."""
+    """The functions that numba reports as read from its cache or written to it."""
     return set(re.findall(r"^\[cache\] data (?:loaded from|saved to) '.*/(\S+)_[0-9a-f]{12}-", told, re.MULTILINE))
 
 

@@ -46,7 +46,7 @@ def verdicts(scanned: Path) -> list[str]:
 
 
 def ids_in(folder: Path) -> list[str]:
-    """What the three copies hold, as other programs read them."""
+    """The ids in the three copies, as other programs read them."""
     with (folder / "a.warc.gz").open("rb") as file:
         found = [
             one.rec_headers.get_header("WARC-Record-ID") for one in ArchiveIterator(file) if one.rec_type == "response"
@@ -89,7 +89,7 @@ def test_killed_in_the_middle_it_goes_on_and_leaves_the_same_files(scanned: Path
     command = [sys.executable, "-m", "worker", "write", str(scanned), "--out", str(out)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
-    while not (out / PROGRESS / "b.jsonl.json").exists():  # the first archive is whole then
+    while not (out / PROGRESS / "b.jsonl.json").exists():  # then the first archive is complete
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.001)
     os.kill(process.pid, signal.SIGKILL)

@@ -31,12 +31,12 @@ from worker.stream.kafka.publish import publish_pages
 from worker.stream.kafka.topic_admin import PARTITIONS, Difference, alter_topics, create_topics
 
 ELECTING = (KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION)
-"""What a broker says of a partition shortly after it was made, or after a start."""
+"""A broker's errors for a partition shortly after it was made, or after a start."""
 SMALL = ("topics.partitions=2", "topics.shards=2")
 PROGRAM = (sys.executable, "-m", "worker")
 STARTED = "worker is running"
 OUTPUTS = (VERDICTS, DEDUPLICATED, DEAD_LETTERS)
-"""What workers write in transactions."""
+"""The topics that workers write in transactions."""
 
 
 @dataclass
@@ -60,20 +60,20 @@ class WorkerProcess:
         self.process.send_signal(signal.SIGCONT)
 
     def stop(self, by: signal.Signals = signal.SIGTERM) -> int:
-        """SIGTERM, or another signal that ends it; the exit code."""
+        """Send SIGTERM, or another signal that ends the worker; returns the exit code."""
         self.process.send_signal(by)
         return self.process.wait(timeout=60)
 
     @property
     def address(self) -> str:
-        """Where it tells of itself over HTTP, once it has said so."""
+        """The address of its HTTP server, once the worker has printed it."""
         found = re.search(r"^metrics: (\S+)/metrics$", self.said(), re.MULTILINE)
         assert found, self.said()[-3000:]
         return found[1]
 
     def silence(self, patience: float) -> float:
-        """Seconds since its loop's last pass, as it says itself; 0 before it runs, ``patience`` where it does not
-        answer for so long."""
+        """Seconds since its loop's last pass, as the worker reports; 0 before it runs, ``patience`` where it does not
+        answer within that time."""
         if "worker is running" not in self.said():
             return 0.0
         try:
@@ -82,7 +82,7 @@ class WorkerProcess:
         except TimeoutError:
             return patience
         except OSError:
-            return 0.0  # it ends, which others look at
+            return 0.0  # the worker has ended, which others check
         return float(age[1]) if age else 0.0
 
     @property
@@ -90,12 +90,12 @@ class WorkerProcess:
         return self.process.poll() is None
 
     def said(self) -> str:
-        """All that it printed."""
+        """Its whole output."""
         return self.log.read_text(errors="replace")
 
 
 def running(worker: WorkerProcess) -> WorkerProcess:
-    """Wait until it says that it runs."""
+    """Wait until the worker says that it runs."""
     wait_for(lambda: STARTED in worker.said() or not worker.alive, "a worker to run")
     assert worker.alive, worker.said()[-3000:]
     return worker
@@ -151,7 +151,8 @@ class Cluster:
     def start_worker(
         self, *more: str, clock: ShiftedClock | None = None, program: Sequence[str] = PROGRAM
     ) -> WorkerProcess:
-        """Another worker; it is not waited for. With ``clock`` it goes by that one. ``program`` may be another one."""
+        """Start another worker without waiting for it. With ``clock`` it uses that clock. ``program`` may be another
+        program."""
         log = self.folder / f"worker-{self.started}.log"
         self.started += 1
         overrides = [argument for pair in (*self.overrides, *more) for argument in ("--set", pair)]
@@ -176,7 +177,7 @@ class Cluster:
     def consumed(self) -> dict[int, int]:
         """The group's consumed offset of each page partition, as committed.
 
-        With kafka-python: librdkafka 2.16 dies of a segmentation fault when it lists offsets while one is pending.
+        It uses kafka-python: librdkafka 2.16 dies of a segmentation fault when it lists offsets while one is pending.
         """
         group, _ = group_names(self.settings.kafka.group, self.settings.topics.generation)
         admin = KafkaAdminClient(**self.options)
@@ -185,16 +186,16 @@ class Cluster:
         except errors.KafkaError as error:
             if not error.retriable:
                 raise
-            return {}  # the broker is making its own topics, or electing: the next question is answered
+            return {}  # the broker is making its own topics, or electing: it answers the next request
         finally:
             admin.close()
         return {partition.partition: committed.offset for partition, committed in found.items()}
 
     def committed(self) -> bool:
-        """Whether every page that was published is committed, and whoever reads what is committed sees it.
+        """Whether every published page is committed, and visible to readers of committed records.
 
         Consumed offsets can be seen before the verdicts of their transaction; and a killed worker's transaction hides
-        all that others commit behind it, until the broker ends it.
+        all records that others commit behind it, until the broker ends that transaction.
         """
         consumed = self.consumed()
         outputs = [spec.name for spec in specs(self.settings) if spec.topic in OUTPUTS]
@@ -202,16 +203,16 @@ class Cluster:
             pages = committed_ends(self.bootstrap, [self.prefix + PAGES])
             if any(consumed.get(number, 0) < end for (_, number), end in pages.items()):
                 return False
-            last = last_ends(self.bootstrap, outputs)  # first: what is committed meanwhile does no harm
+            last = last_ends(self.bootstrap, outputs)  # first: records that are committed in between do no harm
             seen = committed_ends(self.bootstrap, outputs)
         except KafkaException as error:
             if error.args[0].code() not in ELECTING:
                 raise
-            return False  # the next question is answered
+            return False  # the broker answers the next request
         return all(seen[place] >= end for place, end in last.items())
 
     def wait_until_committed(self, seconds: float = DEADLINE_SECONDS) -> None:
-        """Wait for every page's verdict; a worker that ended by itself meanwhile fails at once."""
+        """Wait for every page's verdict; fails at once if a worker ends by itself."""
 
         def done() -> bool:
             for worker in self.workers:
@@ -222,13 +223,13 @@ class Cluster:
         wait_for(done, f"all pages of {self.prefix}{PAGES} to be committed", seconds)
 
     def stop(self) -> list[int]:
-        """SIGTERM to all that live; their exit codes."""
+        """Send SIGTERM to all live workers; returns their exit codes."""
         return [worker.stop() for worker in self.workers if worker.alive]
 
 
 @contextmanager
 def asking(cluster: Cluster) -> Iterator[Any]:
-    """A client that asks the broker, and tells it, what workers never do."""
+    """A client for requests to the broker that workers never make."""
     admin = KafkaAdminClient(**cluster.options)
     try:
         yield admin
@@ -237,7 +238,7 @@ def asking(cluster: Cluster) -> Iterator[Any]:
 
 
 def grow(options: Options, topic: str, partitions: int) -> None:
-    """Give a topic more partitions, as an operator does by hand; they are usable afterwards."""
+    """Give a topic more partitions, as an operator does by hand; the new partitions are usable afterwards."""
     alter_topics(options, [Difference(topic, PARTITIONS, str(partitions), None)])
 
 

@@ -1,4 +1,4 @@
-"""What most tests of real workers begin with."""
+"""The fixture of most tests of real workers."""
 
 from __future__ import annotations
 

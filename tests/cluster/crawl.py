@@ -1,4 +1,4 @@
-"""Crawls for faults to happen to: pages with every kind of verdict among them, published while everything goes on."""
+"""Crawls for tests of faults: pages with every kind of verdict among them, published while everything goes on."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ Page = tuple[PageMeta, bytes]
 HTML: Final = "text/html; charset=utf-8"
 JOB: Final = "invented"
 WORDS: Final = 300
-"""Words of a made page; one in 300 that is changed moves its fingerprint by about one bit."""
+"""Words of a made page; a change of one word in 300 moves its fingerprint by about one bit."""
 MINUTE_MS: Final = 60_000
 DELIVERY_SECONDS: Final = 120
 """How long a page may wait for a broker that is away."""
 
 
 def invented(seed: int) -> Iterator[Page]:
-    """Pages of made words without end: new ones, copies and edited copies under new URLs, refetches, some not text."""
+    """An endless series of pages of made words: new ones, copies and edited copies under new URLs, refetches, some not
+    text."""
     chance = random.Random(seed)
     syllables = [consonant + vowel for consonant in "bcdfghklmnprst" for vowel in "aeiou"]
     vocabulary = ["".join(chance.choices(syllables, k=chance.randint(2, 4))) for _ in range(3000)]
@@ -60,7 +61,8 @@ def a_minute_apart(pages: Iterable[Page], since: int) -> Iterator[Page]:
 
 
 def revisited(pages: Sequence[Page], seed: int) -> Iterator[Page]:
-    """Given pages without end: each lap in another order, some under their own URL again, most under a new one."""
+    """The given pages in endless laps: each lap in another order, some under their own URL again, most under a new
+    one."""
     chance = random.Random(seed)
     lap = 0
     while True:
@@ -71,7 +73,8 @@ def revisited(pages: Sequence[Page], seed: int) -> Iterator[Page]:
 
 
 def _edited(words: Sequence[str], chance: random.Random, vocabulary: Sequence[str]) -> list[str]:
-    """The same words, none to eight of them replaced: near to the old ones, or just not any more."""
+    """The same words, with none to eight of them replaced: the text is near to the old one, or just not near any
+    more."""
     edited = list(words)
     for place in chance.sample(range(len(words)), min(len(words), chance.choice((0, 0, 1, 2, 4, 8)))):
         edited[place] = chance.choice(vocabulary)
@@ -84,10 +87,10 @@ def _html(words: Sequence[str]) -> bytes:
 
 
 class Crawler(threading.Thread):
-    """Publishes pages at a pace from a thread of its own, whatever happens to the broker meanwhile.
+    """Publishes pages at a pace from a thread of its own, whatever happens to the broker.
 
-    As a context manager: leaving the block waits until all pages are out (``stop``: those so far) and the broker has
-    them. ``sent`` counts them.
+    As a context manager: leaving the block waits until all pages are out (after ``stop``: the pages so far) and the
+    broker has them. ``sent`` counts them.
     """
 
     def __init__(self, options: Options, prefix: str, pages: Iterable[Page], *, a_second: float) -> None:
@@ -127,7 +130,7 @@ class Crawler(threading.Thread):
         self._over.set()
 
     def run(self) -> None:
-        """Until all pages are out or it is stopped."""
+        """Publish until all pages are out or the crawler is stopped."""
         begun = time.monotonic()
         try:
             for meta, body in self._pages:

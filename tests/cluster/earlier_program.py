@@ -1,4 +1,4 @@
-"""The program before this one, as far as workers of both meet: its batches and answers are of the version before.
+"""The program before this one, as far as workers of both meet: its batches and answers have the version before.
 
 ``python -P earlier_program.py arguments of python -m worker``. Blocks of the index are as they are now.
 """

@@ -1,5 +1,4 @@
-"""What nobody should write to our topics and somebody does: bombs, headers without end, hostile strings, records that
-are none."""
+"""Hostile records on our topics: bombs, endless headers, hostile strings, bytes that are not records of ours."""
 
 from __future__ import annotations
 
@@ -22,13 +21,13 @@ from tests.columns import answer_of, batch_of
 
 CODECS: Final = ("gzip", "snappy", "lz4", "zstd")
 BOMB_BYTES: Final = 64 * 1024 * 1024
-"""Eight times what any topic takes; compressed it is 64 kB."""
+"""Eight times the limit of any topic; compressed it is 64 kB."""
 HEADER_BYTES: Final = 2 * 1024 * 1024
 BODY_BYTES: Final = 7 * 1024 * 1024
 STRING_BYTES: Final = 64 * 1024
-"""Of a page of hostile strings: there are dozens, and parsers are to be through before the next fault."""
+"""The size of a page of hostile strings: there are dozens, and parsers should finish before the next fault."""
 COPIES: Final = 12
-"""Of a text under hostile URLs: enough for it to be looked at whether it is a page at all."""
+"""The size of a text under hostile URLs: enough for the check whether it is a page at all."""
 DELIVERY_SECONDS: Final = 120
 """How long a record may wait for a broker that is away."""
 
@@ -45,7 +44,8 @@ class Sent(NamedTuple):
 
 @contextmanager
 def stranger(bootstrap: str, prefix: str, codec: str = "gzip") -> Iterator[Producer]:
-    """librdkafka, which compresses what kafka-python would refuse by its size; what is sent inside travels together.
+    """A librdkafka producer, which compresses records that kafka-python would refuse by their size; records sent inside
+    the block travel together.
 
     Raises:
         AssertionError: the broker did not take all of it.
@@ -65,7 +65,7 @@ def stranger(bootstrap: str, prefix: str, codec: str = "gzip") -> Iterator[Produ
 
 
 def send(bootstrap: str, prefix: str, records: Sequence[Sent], codec: str = "gzip") -> None:
-    """Write them in this order, those of a partition in one batch where the broker's limit allows it."""
+    """Write the records in this order, those of a partition in one batch where the broker's limit allows it."""
     refused: list[str] = []
     with stranger(bootstrap, prefix, codec) as producer:
         for record in records:
@@ -93,14 +93,14 @@ def bomb(partition: int, number: int) -> Sent:
 
 
 def wide(partition: int, number: int) -> Sent:
-    """A page that fits the topic ``pages`` when it is compressed, and no output: 7 MiB of body, 2 MiB of headers."""
+    """A page that fits the topic ``pages`` when compressed, but no output topic: 7 MiB of body, 2 MiB of headers."""
     url = f"http://wide.example/{number}"
     headers = (*_headers(url), ("remark", b"x" * HEADER_BYTES))
     return Sent(PAGES, partition, url.encode(), os.urandom(BODY_BYTES), headers)
 
 
 def odd_urls(count: int, site: str = "urls.example") -> Iterator[Page]:
-    """Tiny pages of one text on one host, whose URLs took a pattern with a repetition in a repetition for ever."""
+    """Tiny pages of one text on one host, whose URLs kept a pattern with a repetition in a repetition busy for ever."""
     for number in range(count):
         path = "a" + "%20" * (20 + 4 * number) + "-"
         url = f"http://{site}/{number}/{path}?{path}={path}"
@@ -108,7 +108,7 @@ def odd_urls(count: int, site: str = "urls.example") -> Iterator[Page]:
 
 
 def strings(partition: int, number: int) -> list[Sent]:
-    """Pages of such URLs, and pages full of marks, entities, words of a title, and of each other kind that costs."""
+    """Pages with such URLs, and pages full of marks, entities, words of a title, and of every other costly kind."""
     found = [page(partition, one) for one in odd_urls(COPIES, f"urls-{number}.example")]
     for kind, runs in enumerate(KINDS.values()):
         meta = PageMeta(url=f"http://strings-{number}.example/{kind}", status=200, content_type=HTML)

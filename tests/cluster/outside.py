@@ -1,4 +1,4 @@
-"""Reads the topics as a stranger would: with another client (librdkafka), under read_committed."""
+"""Reads the topics as an independent program would: with another client (librdkafka), under read_committed."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ Ends: TypeAlias = dict[tuple[str, int], int]
 
 
 def read(bootstrap: str, topic: str, *, headers: bool = True) -> list[Record]:
-    """Every committed record of a topic, by partition and offset, from its beginning to its end as of now.
+    """Every committed record of a topic, by partition and offset, from its beginning to its current end.
 
-    Leave headers out where foreign ones may be: one whose name is not UTF-8 kills librdkafka's Python side.
+    Leave headers out where foreign headers may be: a name that is not UTF-8 kills librdkafka's Python side.
     """
     consumer = Consumer(
         {
@@ -83,7 +83,7 @@ def traces(
     output: str = "tag",
     generation: str = "",
 ) -> Traces:
-    """All that a crawl and its workers left on the topics; the scheme is that of the log's first batch."""
+    """Everything that a crawl and its workers left on the topics; the scheme is that of the log's first batch."""
 
     def everything(topic: str, *, headers: bool = True) -> list[Record]:
         return read(bootstrap, topic_name(prefix, topic, generation), headers=headers)
@@ -105,7 +105,7 @@ def traces(
 
 
 def check_sums(bootstrap: str, prefix: str) -> None:
-    """What workers have added up of jobs is what readers see of their pages."""
+    """Check that the workers' sums of jobs equal the pages that readers see."""
     parts = {record.key: JobSum.decode(record.value) for record in read(bootstrap, prefix + JOBS)}
     told: Counter[tuple[str, str]] = Counter()
     for part in parts.values():
@@ -120,7 +120,7 @@ def check_sums(bootstrap: str, prefix: str) -> None:
 
 
 def batch_of(record: Record) -> Batch | Forget | None:
-    """What a record of ``fingerprints`` holds; None for those that none of our versions wrote: tests put them there."""
+    """The content of a record of ``fingerprints``; None for a foreign record, which a test has put there."""
     try:
         return decode_claims(record.value)
     except (UnreadableRecord, Refused):
@@ -128,12 +128,12 @@ def batch_of(record: Record) -> Batch | Forget | None:
 
 
 def committed_ends(bootstrap: str, topics: Iterable[str]) -> Ends:
-    """Where each partition of the topics ends for those who read what is committed: where a transaction is open."""
+    """The end of each partition for readers of committed records: the place where a transaction is open."""
     return _ends(bootstrap, topics, IsolationLevel.READ_COMMITTED)
 
 
 def last_ends(bootstrap: str, topics: Iterable[str]) -> Ends:
-    """Where each partition of the topics ends, whatever is open in it."""
+    """The end of each partition, whatever transaction is open in it."""
     return _ends(bootstrap, topics, IsolationLevel.READ_UNCOMMITTED)
 
 
@@ -149,7 +149,7 @@ def _ends(bootstrap: str, topics: Iterable[str], isolation: IsolationLevel) -> E
         )
         try:
             return {(place.topic, place.partition): answer.result().offset for place, answer in asked.items()}
-        except KafkaException:  # what has just been made may have no leader that all know of
+        except KafkaException:  # a new partition may have no leader yet that all brokers know
             if time.monotonic() > deadline:
                 raise
         time.sleep(0.1)

@@ -1,7 +1,8 @@
-"""A worker whose clock is wrong: ``time.time`` of its process runs ahead or behind, by what a file says at the moment.
+"""A worker whose clock is wrong: ``time.time`` of its process runs ahead or behind, by the offset that a file holds at
+the moment.
 
 ``python -P shifted_clock.py FILE arguments of python -m worker``. The file holds the offset in seconds and may be
-changed at any time, so that the clock jumps while the worker runs. The monotonic clock is left alone, as by a machine
+changed at any time, so that the clock jumps while the worker runs. The monotonic clock stays as it is, as on a machine
 whose time is set.
 """
 
@@ -20,19 +21,19 @@ NANOSECONDS: Final = 10**9
 
 
 class ShiftedClock:
-    """The file, for a test: ``shift`` makes the clocks of the workers that were started with it jump."""
+    """The file, for a test: ``shift`` makes the clocks of all workers that use it jump."""
 
     def __init__(self, file: Path, seconds: float = 0.0) -> None:
         self.file = file
         file.write_bytes(OFFSET.pack(seconds))
 
     def shift(self, seconds: float) -> None:
-        """From now on these clocks are so many seconds ahead; behind, if negative."""
+        """Set these clocks this many seconds ahead; behind, if negative."""
         with self.file.open("r+b") as opened:  # in place: the workers have the file in their memory
             opened.write(OFFSET.pack(seconds))
 
     def command(self, *arguments: str) -> list[str]:
-        """What starts a worker with this clock, in place of ``python -m worker``."""
+        """The command that starts a worker with this clock, in place of ``python -m worker``."""
         return [sys.executable, "-P", str(Path(__file__)), str(self.file), *arguments]
 
 

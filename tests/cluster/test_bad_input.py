@@ -1,4 +1,4 @@
-"""Whatever is wrong with the broker, the topics or a page: a clear message or a dead letter, and no other page lost."""
+"""Faults of the broker, the topics or a page give a clear message or a dead letter, and no other page is lost."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def article(number: int, host: str = "good.example") -> Page:
 
 
 def ended(worker: WorkerProcess, code: int, *patterns: str) -> None:
-    """It ends by itself with this code and a message that has all of these, and no traceback."""
+    """Check that the worker ends by itself with this code and a message that has all these patterns, and no
+    traceback."""
     wait_for(lambda: not worker.alive, "the worker to end", 120)
     said = worker.said()
     assert worker.process.returncode == code, said[-3000:]
@@ -111,7 +112,7 @@ class NotUtf8(str):
 
 
 class Foreign:
-    """Somebody who writes to our topics what we never would."""
+    """A program that writes records to our topics that we never would."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._prefix = cluster.prefix
@@ -184,7 +185,7 @@ UNREAD: Final[dict[str, tuple[list[tuple[str, bytes]], str | None, int | None]]]
     "a form of neither kind": ([("status", b"200"), ("form", b"video")], "form", None),
     "a spider that is no text": ([("status", b"200"), ("spider", b"\xff")], "spider", None),
 }
-"""Headers of a page, which of them is left out, and the fetch time that its verdict has."""
+"""Headers of a page, the header that is left out, and the fetch time in the page's verdict."""
 
 
 def test_an_optional_header_that_cannot_be_read_is_left_out_and_counted_and_costs_no_page(
@@ -277,7 +278,7 @@ def test_pages_that_unpack_to_more_than_memory_cost_only_themselves(cluster: Clu
                 cluster.prefix + PAGES,
                 body,
                 meta.url.encode(),
-                headers=[*meta.to_headers()],  # a list in which, by its type, text and None may stand, too
+                headers=[*meta.to_headers()],  # by its type the list may also hold text and None
                 partition=number % 2,
                 callback=heard,
             )

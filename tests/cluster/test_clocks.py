@@ -1,4 +1,4 @@
-"""A worker's clock decides nothing: what it writes is dated by the broker, however wrong the machine's time is."""
+"""A worker's clock decides nothing: the broker dates its records, however wrong the machine's time is."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ pytestmark = pytest.mark.cluster
 AHEAD: Final = 1.5 * 60 * 60
 BEHIND: Final = -30 * 24 * 60 * 60
 MINUTES: Final = 10 * 60 * 1000
-"""More than a test takes, in milliseconds, and less than the clocks are wrong by."""
+"""Longer than a test takes, in milliseconds, and less than the error of the clocks."""
 
 
 def readiness(worker: WorkerProcess) -> str:
-    """What ``/readyz`` says; nothing once the worker has ended."""
+    """The answer of ``/readyz``; empty once the worker has ended."""
     address = next(line for line in worker.said().splitlines() if line.startswith("metrics: "))
     url = address.removeprefix("metrics: ").replace("/metrics", "/readyz")
     try:
@@ -54,7 +54,7 @@ def test_workers_whose_clocks_are_ahead_behind_and_jump_lose_nothing(cluster: Cl
     cluster.wait_until_committed()
     assert cluster.stop() == [0, 0]
     assert len(check_guarantees(traces(cluster.bootstrap, cluster.prefix))) == len(pages)
-    for topic in set(ALL) - {JOBS, FINDINGS, INDEX_STANDBY}:  # which workers do not write to here
+    for topic in set(ALL) - {JOBS, FINDINGS, INDEX_STANDBY}:  # workers do not write to these here
         times = [record.timestamp for record in read(cluster.bootstrap, cluster.prefix + topic)]
         assert times, topic
         assert begun - MINUTES < min(times) <= max(times) < time.time() * 1000 + MINUTES, topic
@@ -64,7 +64,8 @@ def test_workers_whose_clocks_are_ahead_behind_and_jump_lose_nothing(cluster: Cl
 def test_a_worker_whose_records_are_refused_for_good_says_so_and_ends(
     cluster: Cluster, tmp_path: Path, topic: str
 ) -> None:
-    """By a topic that takes writers' times, as it was made by hand, and a clock that is ahead."""
+    """They are refused by a topic that takes writers' times, as it was made by hand, and because of a clock that is
+    ahead."""
     clock = ShiftedClock(tmp_path / "clock")
     worker = running(cluster.start_worker("shutdown.seconds=10", clock=clock))
     alter(cluster, topic, message_timestamp_type="CreateTime")

@@ -1,5 +1,6 @@
-"""A real Scrapy crawl through the plugin, Kafka and a worker, three times over: all pages accounted for, each verdict
-the oracle's, and the same again in the later crawls, the last of them by a worker that rebuilt its index from Kafka."""
+"""A real Scrapy crawl through the plugin, Kafka and a worker, three times over: all pages are accounted for, each
+verdict is the oracle's, and the same again in the later crawls, the last by a worker that rebuilt its index from
+Kafka."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ class Crawls:
         self._seen: set[tuple[int, int]] = set()
 
     def once(self) -> Verdicts:
-        """Crawl all of it and wait for the verdicts; every page must be published, confirmed and committed once."""
+        """Crawl the whole site and wait for the verdicts; every page must be published, confirmed and committed
+        once."""
         cluster = self.cluster
         before = sum(cluster.consumed().values())
         kafka = to_kafka(cluster.bootstrap, cluster.prefix)
@@ -53,7 +55,8 @@ class Crawls:
 
 
 def seen_again(first: Verdicts) -> Verdicts:
-    """What a later crawl of the same pages must bring: no page is unique, and no duplicate has another original."""
+    """The verdicts that a later crawl of the same pages must get: no page is unique, and no duplicate has another
+    original."""
     return {
         url: ("refetch", url) if verdict == "unique" else (verdict, original)
         for url, (verdict, original) in first.items()
@@ -84,7 +87,7 @@ def crawl_three_times(cluster: Cluster, site: Site) -> Verdicts:
 
 
 def article(number: int) -> bytes:
-    """Every fifth page repeats the text of the one before it in another frame, and every tenth is no text at all."""
+    """Every fifth page repeats the text of the page before it in another frame, and every tenth is not text at all."""
     if number % 10 == 7:
         return b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8
     subject = number - 1 if number % 5 == 4 else number

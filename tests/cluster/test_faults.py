@@ -1,4 +1,5 @@
-"""What users fear, on the real broker with real processes: afterwards every promise holds, checked from outside."""
+"""The faults that users fear, on the real broker with real processes: afterwards every promise holds, checked from
+outside."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.cluster
 
 PAGES_A_SECOND: Final = 60
 FOUND: Final = {"unique", "duplicate", "refetch", None}
-"""What a crawl of made pages must bring to be worth a test; None are dead letters."""
+"""The verdicts that a crawl of made pages must contain to be worth a test; None stands for dead letters."""
 
 
 @pytest.fixture
@@ -43,20 +44,20 @@ def cluster(broker: str, topic_prefix: str, tmp_path: Path) -> Iterator[Cluster]
 
 @contextmanager
 def crawl(cluster: Cluster, pages: Iterable[Page] | None = None) -> Iterator[None]:
-    """Pages are published while the block runs, by default made ones; afterwards all that were are on the topic."""
+    """Publish pages while the block runs, by default made ones; afterwards all published pages are on the topic."""
     with Crawler(cluster.options, cluster.prefix, pages or invented(seed=1), a_second=PAGES_A_SECOND) as crawler:
         yield
         crawler.stop()
 
 
 def commit(cluster: Cluster, pages: int) -> None:
-    """Wait until so many more pages are committed."""
+    """Wait until this many more pages are committed."""
     goal = sum(cluster.consumed().values()) + pages
     wait_for(lambda: sum(cluster.consumed().values()) >= goal, f"{goal} pages to be committed")
 
 
 def check(cluster: Cluster, *, ttl: int | None = None) -> Traces:
-    """Everything is committed, once, as the oracle says; every kind of verdict was among it."""
+    """Check that every page is committed once, as the oracle says, with every kind of verdict among them."""
     cluster.wait_until_committed()
     # The broker ends a transaction topic by topic: consumed offsets may be committed before their verdicts can be read.
     outputs = [cluster.prefix + topic for topic in (DEDUPLICATED, VERDICTS, DEAD_LETTERS, JOBS)]
@@ -77,18 +78,18 @@ def group_of(cluster: Cluster) -> str:
 
 
 def members(cluster: Cluster, admin: Any) -> list[str]:
-    """Ids of those who share the pages now."""
+    """Ids of the workers that share the pages now."""
     group = group_of(cluster)
     return [member["member_id"] for member in admin.describe_groups([group])[group]["members"]]
 
 
 def passed(verdicts: Sequence[Verdict]) -> Counter[tuple[int, bytes | None]]:
-    """What ``deduplicated`` must hold for them, by partition and key."""
+    """The records that ``deduplicated`` must hold for these verdicts, by partition and key."""
     return Counter((record.source[0], record.url.encode()) for record in verdicts)
 
 
 def offsets_are_pending(cluster: Cluster) -> bool:
-    """Whether a transaction that is open may still change a consumed offset."""
+    """Whether an open transaction may still change a consumed offset."""
     consumer = KafkaConsumer(**cluster.options, group_id=group_of(cluster), isolation_level="read_committed")
     try:
         for number in range(cluster.settings.topics.partitions):
@@ -173,7 +174,7 @@ def test_shards_that_are_restored_while_their_topic_is_compacted(
 
 @pytest.mark.long
 def test_consumed_offsets_that_are_set_back_to_an_earlier_commit(cluster: Cluster) -> None:
-    """The pages since then come out again, with the verdicts that they had."""
+    """The pages since that commit come out again, with the same verdicts."""
     worker = cluster.start_worker()
     with asking(cluster) as admin:
         with crawl(cluster):
@@ -229,7 +230,7 @@ def test_an_owner_killed_with_its_offsets_pending(cluster: Cluster) -> None:
 
 @pytest.mark.data
 def test_three_workers_on_real_pages_one_killed_and_one_added(cluster: Cluster, real_pages: list[Page]) -> None:
-    """In the middle; of more pages, and at five moments: ``python -m tools.cluster.nemesis --moments``."""
+    """Both in the middle. With more pages, and at five moments: ``python -m tools.cluster.nemesis --moments``."""
     some = random.Random(1).sample(real_pages, 300)
     pages = list(islice(revisited(some, seed=1), 400))
     three = [running(cluster.start_worker()) for _ in range(3)]

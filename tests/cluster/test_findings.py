@@ -1,4 +1,4 @@
-"""Real workers: what has changed at a URL, and what copies tell of their original, over the real broker."""
+"""Real workers over the real broker: changes at a URL, and findings about an original from its copies."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def page(path: str, text: list[str], link: str | None = None) -> tuple[PageMeta,
 
 
 def findings(cluster: Cluster) -> dict[str, SurvivorFinding]:
-    """By kind; a repeated one counts once."""
+    """The findings by kind; a repeated finding counts once."""
     records = read(cluster.bootstrap, cluster.prefix + FINDINGS)
     found = [SurvivorFinding.decode(record.value) for record in records]
     assert [record.key for record in records] == [finding.url.encode() for finding in found]
@@ -52,7 +52,7 @@ def findings(cluster: Cluster) -> dict[str, SurvivorFinding]:
 
 
 def last_verdicts(cluster: Cluster) -> dict[str, Verdict]:
-    """Of each URL the verdict on its latest fetch."""
+    """The verdict on the latest fetch of each URL."""
     records = read(cluster.bootstrap, cluster.prefix + VERDICTS)
     return {record.url: record for record in (Verdict.decode(record.value) for record in records)}
 

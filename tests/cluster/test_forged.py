@@ -1,4 +1,5 @@
-"""A forged record on ``fingerprints``: workers end, ``repair`` says why, and what they print leads on without loss."""
+"""A forged record on ``fingerprints``: workers end, ``repair`` says why, and the printed advice leads on without
+loss."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.cluster
 
 
 def command(cluster: Cluster, *words: str) -> subprocess.CompletedProcess[str]:
-    """Another command, with the settings of the workers."""
+    """Run another command, with the workers' settings."""
     settings = [argument for pair in cluster.overrides for argument in ("--set", pair)]
     return subprocess.run(
         [sys.executable, "-m", "worker", *settings, *words],
@@ -36,7 +37,7 @@ def command(cluster: Cluster, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def forge(cluster: Cluster) -> int:
-    """Append it as somebody who knows the format; returns its offset."""
+    """Append a forged record in the right format; returns its offset."""
     first = next(record for record in read(cluster.bootstrap, cluster.prefix + FINGERPRINTS))
     scheme = decode(Batch, first.value).scheme
     claim = Claim(partition=0, offset=2**62, clock=0, url="http://forged/", fingerprint=0)
@@ -72,7 +73,7 @@ def test_the_printed_words_lead_on_and_every_page_is_accounted_for_once(
         assert re.search(said, looked.stderr), looked
 
         copied = command(cluster, "index", "copy", "--to", "b")
-        if copied.returncode == 4:  # a shard's owner ended before it had written: as the message says
+        if copied.returncode == 4:  # a shard's owner ended before it had written its blocks: do as the message says
             again = cluster.start_worker()
             wait_for(lambda: not again.alive, "the worker to end", 120)
             cluster.workers.clear()

@@ -1,4 +1,4 @@
-"""The handbook's reader of ``deduplicated``, as it stands there, reads what a worker wrote."""
+"""The handbook's reader of ``deduplicated``, exactly as printed there, reads a worker's output."""
 
 from __future__ import annotations
 

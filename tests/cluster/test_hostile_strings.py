@@ -1,4 +1,4 @@
-"""Strings that took ages once, on a real worker: it goes on, answers whoever asks, and ends when it is told to."""
+"""Strings that once took ages, on a real worker: it goes on, answers requests, and ends when it gets a signal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.cluster.outside import read
 
 pytestmark = pytest.mark.cluster
 ANSWER_SECONDS = 20
-"""For an answer that takes milliseconds; the string took years."""
+"""A limit for an answer that takes milliseconds; the string took years."""
 
 
 def test_copies_under_urls_of_many_blanks_hold_up_neither_verdicts_nor_livez_nor_the_end(

@@ -1,4 +1,5 @@
-"""What can be changed while a crawl goes on, on the real broker: each with the commands that the runbook names."""
+"""Changes that are possible while a crawl goes on, on the real broker, each with the commands that the runbook
+names."""
 
 from __future__ import annotations
 
@@ -39,10 +40,10 @@ pytestmark = pytest.mark.cluster
 
 
 class Start(Protocol):
-    """Makes the clusters of one crawl, by their generation and settings."""
+    """Makes the clusters of one crawl, each with its generation and settings."""
 
     def __call__(self, generation: str = "", *more: str, topics_there: bool = False) -> Cluster:
-        """Its topics are made, unless they are there."""
+        """Make the cluster's topics, unless they are there."""
 
 
 @pytest.fixture
@@ -82,7 +83,7 @@ def ready(worker: WorkerProcess) -> bool:
 
 
 def left_by(cluster: Cluster) -> Traces:
-    """What a generation left on its topics, to be judged by its own predicate."""
+    """The records that a generation left on its topics, to be checked with its own predicate."""
     generation = cluster.settings.topics.generation
     found = traces(cluster.bootstrap, cluster.prefix, generation=generation)
     return replace(found, near=parts.near(cluster.settings))
@@ -95,7 +96,7 @@ def verdicts_of(cluster: Cluster) -> list[Verdict]:
 
 
 def border(cluster: Cluster) -> dict[int, int]:
-    """From where on each partition is written, by what stands beside its consumed offset."""
+    """The offset from which each partition is written, from the metadata next to its consumed offset."""
     with ClusterView(
         cluster.options, prefix=cluster.prefix, group=cluster.settings.kafka.group, generation="b"
     ) as look:
@@ -213,7 +214,7 @@ def test_an_index_goes_on_with_other_shards_and_without_a_forgotten_url(
     assert old.stop() == [0]
     before = verdicts_of(old)
     unique = {record.url: record.fingerprint for record in before if record.verdict == "unique"}
-    copied = {record.duplicate_of for record in before}  # of which a copy might come first, the second time
+    copied = {record.duplicate_of for record in before}  # a copy of one of these might come first, the second time
     forgotten = next(meta.url for meta, _ in pages if unique.get(meta.url) is not None and meta.url not in copied)
     forget = tmp_path / "forget.txt"
     forget.write_text(f"{forgotten}\nhttp://never.example/\n")
@@ -262,7 +263,7 @@ def test_an_index_goes_on_with_other_shards_and_without_a_forgotten_url(
 
 
 def copying_live(old: Cluster, *given: str) -> WorkerProcess:
-    """The command, once it says that workers of the new generation may come."""
+    """The running command, once it says that workers of the new generation may start."""
     copying = old.start_worker(program=(*PROGRAM, "index", "copy", "--live", "--to", "b", *given))
     said = " workers with topics.generation=b"
     wait_for(lambda: said in copying.said() or not copying.alive, "the index to be copied")
@@ -337,5 +338,5 @@ def test_workers_hand_over_to_those_of_a_copied_index_while_pages_come_in(
 
 
 def accounted(traces: Traces) -> dict[Source, Verdict | None]:
-    """What became of each page in a generation, None for a dead letter."""
+    """The verdict on each page in a generation, None for a dead letter."""
     return {record.source: record for record in traces.verdicts} | dict.fromkeys(traces.dead)

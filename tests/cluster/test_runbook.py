@@ -1,4 +1,4 @@
-"""The procedures of the runbook, played with the commands and programs that stand there."""
+"""The procedures of the runbook, played with the commands and programs that it prints."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Ended = subprocess.CompletedProcess[str]
 
 
 class FiveCommands:
-    """Those for when all verdicts stand still, asked of one worker and its cluster."""
+    """The five commands for the case that all verdicts stand still, run on one worker and its cluster."""
 
     def __init__(self, cluster: Cluster, worker: WorkerProcess) -> None:
         self.cluster, self.worker = cluster, worker
@@ -118,7 +118,7 @@ def test_a_gap_is_found_by_the_fourth_command_and_closed_by_those_of_the_page_on
 
 
 def program(cluster: Cluster, text: str, *arguments: str) -> list[str]:
-    """A program of the page, run as it stands there; the lines that it prints."""
+    """Run a program of the page exactly as printed; returns its output lines."""
     for shown, here in (("127.0.0.1:9092", cluster.bootstrap), ('"dedup.', f'"{cluster.prefix}')):
         assert shown in text
         text = text.replace(shown, here)
@@ -165,7 +165,7 @@ admin = KafkaAdminClient(bootstrap_servers=words[1])
 end = words.index("--command-config")
 admin.create_acls(list(as_acls(["kafka-acls.sh", *words[:2], "--add", *words[3:end]])))
 """
-"""In the place of Kafka's own command, which the tests have not: it asks the real broker for the same."""
+"""A replacement for Kafka's own command, which the tests do not have: it asks the real broker for the same."""
 
 
 @pytest.mark.long
@@ -179,10 +179,10 @@ def test_where_brokers_ask_for_rights_a_generation_is_begun_with_the_commands_of
     old.start_worker()
     sent = publish_pages(options_of(bootstrap, "dedup-crawler"), PREFIX, pages(0))
     for topic, count in (("verdicts", sent - 1), ("dead-letters", 1)):
-        test_acls.read(bootstrap, topic, count)  # one of the pages is no text
+        test_acls.read(bootstrap, topic, count)  # one of the pages is not text
     assert old.stop() == [0], old.workers[0].said()
 
-    # The broker forgets what was consumed, and a repair finds it in the outputs.
+    # The broker forgets the consumed offsets, and a repair finds them in the outputs.
     admin = KafkaAdminClient(bootstrap_servers=of_admin)
     admin.delete_groups([f"{old.settings.kafka.group}-pages"])
     admin.close()

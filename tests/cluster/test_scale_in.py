@@ -1,5 +1,5 @@
-"""Fewer workers, on real ones with names of their own: one that leaves for good holds up nobody, while one that only
-stops is waited for."""
+"""Fewer workers, tried with real workers that have names: a worker that leaves for good delays no other, while the
+others wait for a worker that only stops."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_worker_that_is_taken_away_for_good_leaves_and_one_that_is_stopped_kee
         assert leaves.process.wait(60) == 0
         assert view.named() == ["stays"]
         crawler.stop()
-        cluster.wait_until_committed()  # which needs all shards
+        cluster.wait_until_committed()  # this needs all shards
         assert stays.stop() == 0
         assert view.named() == ["stays"], "it may be started again, and finds its shards"
         assert view.workers() == [], "and all the same it is known to have stopped"
@@ -54,5 +54,5 @@ def test_a_worker_that_is_taken_away_for_good_leaves_and_one_that_is_stopped_kee
 
 
 def both_have_a_shard(*workers: WorkerProcess) -> bool:
-    """Whether each answers for one of the two."""
+    """Whether each worker answers for one of the two shards."""
     return all("answering" in worker.said() for worker in workers) and "lost" in workers[0].said()

@@ -1,4 +1,4 @@
-"""A scan of archives says what workers on a real broker say of the same pages, and can become their beginning."""
+"""A scan of archives gives the same verdicts as workers on a real broker, and workers can start from its state."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from worker.sizing.pages import Page
 pytestmark = [pytest.mark.cluster, pytest.mark.data, pytest.mark.usefixtures("read_here")]
 
 ONE_ORDER: Final = ("topics.partitions=1", "topics.shards=2")
-"""All pages in one partition: the order of the archive is that of the workers."""
+"""All pages in one partition, so that workers judge them in the order of the archive."""
 
 
 SETTINGS: Final = ("--set", "index.memory_mb=0", "--set", "page.processes=1")
 
 
 class Said(NamedTuple):
-    """What both say of a page."""
+    """The parts of a verdict that scan and workers must agree on."""
 
     url: str
     verdict: str
@@ -52,7 +52,7 @@ def scanned(archive: Path, out: Path, *more: str) -> list[Said]:
 
 
 def judged(cluster: Cluster) -> list[Said]:
-    """By the order of the pages."""
+    """The verdicts in the order of the pages."""
     topics = cluster.settings.topics
     records = read(cluster.bootstrap, topic_name(topics.prefix, VERDICTS, topics.generation))
     verdicts = sorted((Verdict.decode(record.value) for record in records), key=lambda verdict: verdict.source)

@@ -1,4 +1,5 @@
-"""Pages of any size: what cannot be passed on is a dead letter, and nothing else waits for it or is lost."""
+"""Pages of any size: a page that cannot be passed on becomes a dead letter, and no other page waits for it or is
+lost."""
 
 from __future__ import annotations
 
@@ -57,12 +58,12 @@ def test_the_largest_page_passes_and_one_that_only_compression_made_small_is_a_d
 
 
 def largest(cluster: Cluster, body: Callable[[int], bytes], most: int) -> tuple[int, int]:
-    """The largest size that the broker takes on ``pages``, and the smallest that it refuses; some were published."""
+    """The largest size that the broker takes on ``pages``, and the smallest that it refuses; publishes some pages."""
     headers = PageMeta(url="http://large/", content_type=HTML).to_headers()
     fits, too_large = most // 2, 2 * most
     while too_large - fits > 1:
         size = (fits + too_large) // 2
-        # One that was refused sends no more: a new one for each.
+        # A producer that was refused sends no more: make a new one for each size.
         producer: Any = KafkaProducer(**cluster.options, max_request_size=8 * most)
         try:
             producer.send(
@@ -78,7 +79,7 @@ def largest(cluster: Cluster, body: Callable[[int], bytes], most: int) -> tuple[
 
 
 def test_a_page_whose_headers_do_not_fit_beside_it_costs_only_itself(cluster: Cluster) -> None:
-    """Every transaction that held it failed, for ever, with the pages of other partitions in it."""
+    """Once, every transaction with this page failed for ever, along with its pages of other partitions."""
     cluster.start_worker()
     cluster.publish(article(number) for number in range(10))
     room = 8 * MIB + OUTPUT_MARGIN_BYTES - len(LARGE)
@@ -108,7 +109,7 @@ def test_a_page_whose_headers_do_not_fit_beside_it_costs_only_itself(cluster: Cl
 def test_a_record_that_a_topic_does_not_take_any_more_ends_the_worker_and_is_not_left_out(
     cluster: Cluster, topic: str
 ) -> None:
-    """Its claim is in the log, and other verdicts name it: a copy of it, read later, is a duplicate of it."""
+    """The page's claim is in the log, and other verdicts name it: a copy that is read later is a duplicate of it."""
     url = "http://large.example/" + "x" * 3000
     large = PageMeta(url=url, content_type=HTML), article(1)[1] + b" " * 200_000
     copy = PageMeta(url="http://copy.example/", content_type=HTML), article(1)[1]
@@ -145,7 +146,7 @@ def test_a_record_that_a_topic_does_not_take_any_more_ends_the_worker_and_is_not
 
 
 def sources_of(cluster: Cluster, url: str) -> list[tuple[int, int]]:
-    """Where the page of this URL stands."""
+    """The places of the pages with this URL."""
     records = read(cluster.bootstrap, cluster.prefix + PAGES)
     return [(record.partition, record.offset) for record in records if record.key == url.encode()]
 

@@ -1,4 +1,4 @@
-"""Three brokers, and what happens to transactions when one of them is killed in their midst."""
+"""Three brokers, and transactions during which one broker is killed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
 
 
 def leader_in_mid_transaction(cluster: Cluster, brokers: LocalCluster) -> LocalBroker:
-    """The broker that leads a partition to which a transaction that is open now has written verdicts."""
+    """The broker that leads a partition with verdicts of an open transaction."""
     topic = cluster.prefix + VERDICTS
     with asking(cluster) as admin:
         deadline = time.monotonic() + 60
@@ -94,7 +94,7 @@ def test_a_leader_that_is_lost_in_mid_transaction_costs_no_page_and_repeats_none
                 leader = leader_in_mid_transaction(cluster, brokers)
                 if end == "killed":
                     leader.kill()
-                    time.sleep(3)  # longer than its session: others lead, and their transactions go on
+                    time.sleep(3)  # longer than the broker's session: others lead, and their transactions go on
                     leader.start()
                 else:
                     assert leader.pid is not None

@@ -1,4 +1,4 @@
-"""The handbook's tutorial with Kafka, followed as it stands there: its site, its spider, its reader, what comes out."""
+"""The handbook's tutorial with Kafka, followed exactly as printed: its site, its spider, its reader, its output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAGE: Final = (ROOT / "docs" / "tutorial" / "with-kafka.md").read_text(encoding=
 
 
 def fence(beginning: str) -> str:
-    """The one block that begins so."""
+    """The only code block with this beginning."""
     found: list[str] = [
         text for text in re.findall(r"```\w+[^\n]*\n(.*?)```", PAGE, re.DOTALL) if text.startswith(beginning)
     ]

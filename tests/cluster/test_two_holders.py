@@ -1,4 +1,4 @@
-"""Shards with two holders, on real workers: while one worker is dead, pages of the others get their verdicts."""
+"""Shards with two holders, on real workers: while one worker is dead, pages of the other workers get their verdicts."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ pytestmark = pytest.mark.cluster
 
 PAGES_A_SECOND: Final = 60
 SESSION: Final = ("kafka.session_timeout_seconds=25",)
-"""Long enough for what must happen before it is over."""
+"""A session long enough for everything that must happen before its end."""
 
 
 class Crew:
-    """Workers with names of their own, and what the broker says of their two groups."""
+    """Workers with names of their own, and the broker's view of their two groups."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
@@ -35,13 +35,13 @@ class Crew:
         self._names = (f"worker-{number}" for number in count())
 
     def start(self, *more: str) -> str:
-        """One more worker; its name."""
+        """Start one more worker; returns its name."""
         name = next(self._names)
         self.named[name] = self.cluster.start_worker(f"kafka.instance_id={name}", *more)
         return name
 
     def owned(self, group: int) -> dict[str, set[tuple[str, int]]]:
-        """Topic and partition of what each worker owns, of the group on pages (0) or of that on shards (1)."""
+        """The topic partitions that each worker owns, in the group on pages (0) or in the group on shards (1)."""
         settings = self.cluster.settings
         name = group_names(settings.kafka.group, settings.topics.generation)[group]
         try:
@@ -58,7 +58,7 @@ class Crew:
         }
 
     def is_shared_out(self) -> bool:
-        """Whether each of the living holds pages, and shards in both roles, and all shards have both."""
+        """Whether each live worker owns pages, and holds shards in both roles, and all shards have both holders."""
         alive = {name for name, worker in self.named.items() if worker.alive}
         pages, shards = self.owned(0), self.owned(1)
         return (
@@ -70,7 +70,7 @@ class Crew:
         )
 
     def wait(self) -> None:
-        """Until all is shared out and every worker can answer."""
+        """Wait until everything is shared out and every worker can answer."""
         wait_for(lambda: all(STARTED in worker.said() for worker in self.named.values()), "workers to run")
         wait_for(self.is_shared_out, "pages and both holders of all shards to be shared out")
 
@@ -97,7 +97,7 @@ def crew(broker: str, topic_prefix: str, tmp_path: Path) -> Iterator[Crew]:
 
 
 def check(cluster: Cluster) -> None:
-    """Everything is committed, once, as the oracle says."""
+    """Check that every page is committed once, as the oracle says."""
     cluster.wait_until_committed()
     check_guarantees(traces(cluster.bootstrap, cluster.prefix))
 
@@ -124,7 +124,7 @@ def test_while_a_worker_is_paused_and_another_dies_pages_of_the_living_get_their
 
 @pytest.mark.long
 def test_the_number_of_holders_is_changed_while_a_crawl_goes_on(crew: Crew) -> None:
-    """One worker after the other is started anew with the other value."""
+    """The test restarts one worker after the other with the other value."""
     cluster = crew.cluster
     names = [crew.start("index.replicas=1") for _ in range(2)]
     wait_for(lambda: all(STARTED in crew.named[name].said() for name in names), "workers to run")

@@ -1,4 +1,4 @@
-"""A program whose records are of another version takes over from the one before, with the handbook's commands."""
+"""A program whose records have another version takes over from the program before, with the handbook's commands."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HEADING = "A program whose records have another format"
 
 @contextmanager
 def the_program_before() -> Iterator[None]:
-    """What is read here meanwhile is read as by that program."""
+    """Inside the block this process reads records as that program does."""
     with pytest.MonkeyPatch.context() as earlier:
         for kind, version in earlier_program.EARLIER.items():
             earlier.setitem(messages.VERSIONS, kind, version)
@@ -35,7 +35,7 @@ def the_program_before() -> Iterator[None]:
 
 
 def refused(cluster: Cluster, worker: WorkerProcess, said: str) -> None:
-    """It ends with 4 and these words."""
+    """Check that the worker ends with 4 and these words."""
     wait_for(lambda: not worker.alive, "a worker to end", 120)
     cluster.workers.remove(worker)
     assert worker.process.returncode == 4, worker.said()
@@ -54,7 +54,7 @@ def test_the_new_program_goes_on_with_the_index_of_the_old_one_and_no_page_is_lo
         old.wait_until_committed()
         refused(old, old.start_worker(), r"Batch of format version 1 .* reads version 2: .* index copy --to NAME")
         assert old.stop() == [0]
-        old.publish(pages)  # while nobody works
+        old.publish(pages)  # while no worker runs
 
         copied = play(copy, old)
         assert copied.returncode == 0, copied

@@ -29,7 +29,7 @@ Page = tuple[PageMeta, bytes]
 
 
 def articles(first: int, count: int, words: int = 60) -> Iterator[Page]:
-    """Pages, every third of which repeats the one before it under another URL."""
+    """Pages, every third of which repeats the page before it under another URL."""
     for number in range(first, first + count):
         subject = number - 1 if number % 3 == 2 else number
         text = " ".join(f"word{subject * subject * 7919 + place * (subject + 3)}" for place in range(words))
@@ -37,7 +37,7 @@ def articles(first: int, count: int, words: int = 60) -> Iterator[Page]:
 
 
 def says(worker: WorkerProcess, pattern: str, times: int = 1) -> None:
-    """Wait until it has said so."""
+    """Wait until the worker's output has this pattern that often."""
     wait_for(lambda: len(re.findall(pattern, worker.said())) >= times or not worker.alive, f"a worker to say {pattern}")
     assert worker.alive, worker.said()[-3000:]
 
@@ -66,7 +66,7 @@ def test_stopped_in_the_middle_of_its_work_it_commits_what_it_has_consumed_and_e
     committed = read(cluster.bootstrap, cluster.prefix + VERDICTS)
     assert len(committed) == done, "what was consumed is committed, and nothing else"
 
-    # Its blocks are written, so that the next one begins where it ended.
+    # The worker's blocks are written, so that the next worker begins where it ended.
     heir = cluster.start_worker()
     cluster.wait_until_committed()
     restored = sum(int(entries) for entries in re.findall(r"restored (\d+) entries", heir.said()))
@@ -78,7 +78,7 @@ def test_stopped_in_the_middle_of_its_work_it_commits_what_it_has_consumed_and_e
 
 @pytest.mark.parametrize("moment", ["metrics:", STARTED])
 def test_stopped_while_it_starts_it_ends_with_0(cluster: Cluster, moment: str) -> None:
-    """``metrics:`` is printed before it joins its groups, the other before it owns anything."""
+    """The worker prints ``metrics:`` before it joins its groups, and the other line before it owns anything."""
     worker = cluster.start_worker()
     wait_for(lambda: moment in worker.said() or not worker.alive, f"a worker to say {moment}")
     assert worker.stop() == 0, worker.said()
@@ -105,7 +105,7 @@ def test_two_workers_share_the_pages_and_the_index(cluster: Cluster) -> None:
 
 
 def owned(worker: WorkerProcess) -> set[int]:
-    """The partitions of ``pages`` that it last said to be its own."""
+    """The partitions of ``pages`` that the worker last reported as its own."""
     mine: set[int] = set()
     for number, life in re.findall(r"pages partition (\d+): (\w+)", worker.said()):
         if life == "lost":

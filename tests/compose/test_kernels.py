@@ -1,4 +1,4 @@
-"""What is compiled beforehand is all that its workers would compile."""
+"""The kernels compiled beforehand are all that workers would compile."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_part_reads_every_module_whose_functions_its_workers_run_compiled(part
 
 def test_what_the_cache_lacks_is_compiled_by_a_process_of_its_own_that_tells_how_far_it_is(tmp_path: Path) -> None:
     kept = Path(os.environ.get("NUMBA_CACHE_DIR", "nowhere"))
-    if kept.is_dir():  # by ``python -m tests``: all of it would take a minute once more
+    if kept.is_dir():  # compiled by ``python -m tests``: to compile all again would take a minute
         shutil.copytree(kept, tmp_path, dirs_exist_ok=True)
         for file in tmp_path.rglob("voting.*"):
             file.unlink()

@@ -1,4 +1,4 @@
-"""How much memory a worker finds, in control groups as Linux shows them, and what it makes of it."""
+"""The memory that a worker finds, in control groups as Linux shows them, and the limits that it derives."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_here_the_limit_is_no_more_than_the_machine_has() -> None:
     assert 0 < memory_limit().bytes <= PHYSICAL
 
 
-# what the index may take
+# the index's share
 
 
 @pytest.mark.parametrize(

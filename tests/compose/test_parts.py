@@ -55,7 +55,7 @@ def test_noise_words_of_a_file_replace_the_built_in_ones_in_normalised_spelling(
 
 
 def answered(made: Recipe, body: bytes, meta: PageMeta) -> Fingerprinted:
-    """What a parsing process makes of the page."""
+    """A parsing process's answer on the page."""
     with ProcessPool[int, Fingerprinted](
         partial(Fingerprinter, made), Fingerprinted, processes=1, timeout_seconds=60, memory_bytes=1 << 29
     ) as pool:
@@ -166,7 +166,7 @@ def test_a_file_that_went_away_is_named(tmp_path: Path) -> None:
         ({"kafka": {"bootstrap_servers": "elsewhere:9092"}}, []),
         ({"page": {"timeout_seconds": 3}}, []),
         ({"near": {"threshold": 0.75}}, ["near: threshold"]),
-        ({"near": {"threshold": 0.5399}}, []),  # as many slots
+        ({"near": {"threshold": 0.5399}}, []),  # the same number of slots
     ],
 )
 def test_settings_that_verdicts_depend_on_are_in_the_scheme_and_no_others(

@@ -1,4 +1,4 @@
-"""What of the settings the worker's step is given."""
+"""The settings that the worker's step gets."""
 
 from __future__ import annotations
 

@@ -18,6 +18,6 @@ def test_the_topics_are_those_of_the_settings() -> None:
 
 @pytest.mark.parametrize(("mode", "copies"), [("tag", True), ("drop", True), ("count", True), ("verdicts", False)])
 def test_only_workers_that_never_copy_a_page_need_no_topic_for_copies(mode: str, copies: bool) -> None:
-    """Workers that count may be the ones that write after a switch."""
+    """Workers that only count may be those that write after a switch."""
     given = specs(load_settings(config=None, overrides=[f"output.mode={mode}"], environ={}))
     assert (DEDUPLICATED in {spec.topic for spec in given}) is copies

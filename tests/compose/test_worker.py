@@ -1,4 +1,4 @@
-"""``python -m worker``: what of the settings goes where, which signals are heeded, what stops it before it begins."""
+"""``python -m worker``: where each setting goes, which signals it obeys, and which faults stop it before it begins."""
 
 from __future__ import annotations
 

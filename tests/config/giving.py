@@ -1,4 +1,4 @@
-"""How the tests of settings give them, and what is refused."""
+"""Helpers for tests of settings: to give settings, and to see them refused."""
 
 from __future__ import annotations
 

@@ -51,6 +51,6 @@ def test_names_that_checks_from_outside_rely_on_stand() -> None:
 
 
 def test_the_scrapy_plugins_settings_may_stand_in_the_same_environment() -> None:
-    theirs = set(SETTINGS) - {"DEDUP_CONFIG"}  # which names the same file to both
+    theirs = set(SETTINGS) - {"DEDUP_CONFIG"}  # names the same file in both
     assert loaded(environ=dict.fromkeys(theirs, "anything")).settings == Settings()
     assert set(PLUGIN_NAMES) == theirs

@@ -1,4 +1,4 @@
-"""Values that are right by themselves and wrong together."""
+"""Values that are valid each by itself but wrong together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The section ``kafka``: what each way to log in needs, and what is refused."""
+"""The section ``kafka``: the needs of each way to log in, and refused settings."""
 
 from __future__ import annotations
 

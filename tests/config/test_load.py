@@ -1,4 +1,4 @@
-"""The layers put together: what wins, which file it is, and where secrets come from."""
+"""The layers put together: which layer wins, which file is read, and where secrets come from."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_a_secrets_file_that_holds_none_is_refused(tmp_path: Path, content: byte
     assert told in message
 
 
-# Wrong settings are told in the form that they ask for
+# Errors on wrong settings come in the log format that the settings ask for
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The values themselves: frozen, of nothing but what was given, and silent about secrets."""
+"""The values themselves: frozen, made only from the given values, and silent about secrets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All that is wrong is told at once, and no secret with it."""
+"""One message names all errors at once, and shows no secret."""
 
 from __future__ import annotations
 

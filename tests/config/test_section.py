@@ -1,4 +1,4 @@
-"""What no setting of any section may be."""
+"""Rules for the settings of every section."""
 
 from __future__ import annotations
 

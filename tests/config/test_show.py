@@ -1,4 +1,4 @@
-"""Settings as people read them: what is shown, and what never is."""
+"""Settings as people read them: which values are shown, and which never are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file, the environment and the flags, each by itself: what is read of them and what is told."""
+"""The file, the environment and the flags, each by itself: the values read and the errors reported."""
 
 from __future__ import annotations
 

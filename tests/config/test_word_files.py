@@ -1,4 +1,4 @@
-"""Files of words: what is passed over, and what is said where one cannot be read."""
+"""Files of words: ignored lines, and the error where a file cannot be read."""
 
 from __future__ import annotations
 
