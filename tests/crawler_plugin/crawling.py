@@ -1,4 +1,4 @@
-"""What the crawls of the tests need: a site, a crawl in a process of its own, and a look at the topic."""
+"""Helpers for test crawls: a site, a crawl in a process of its own, and readers of the topic."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from worker.stream.kafka.topic_admin import create_topics
 ROOT: Final = Path(__file__).resolve().parents[2]
 DEADLINE_S: Final = 120.0
 IMPATIENT: Final = {"BLOCK_MS": 2_000}
-"""For a crawl whose broker is away: after so long, not ten seconds, it gives a try to connect up and says so."""
+"""For a crawl whose broker is away: a try to connect ends, and is logged, after this time instead of ten seconds."""
 
 
 class Answer(NamedTuple):
-    """An answer as told, ``Content-Length`` apart."""
+    """An answer as given, apart from ``Content-Length``."""
 
     status: int
     headers: Mapping[str, str]
@@ -47,7 +47,7 @@ class Site:
 
     pages: dict[str, bytes]
     others: dict[str, Answer] = field(default_factory=dict)
-    """What is no page in HTML with status 200. ``/`` links to these, too."""
+    """Answers that are not HTML pages with status 200. ``/`` links to these too."""
     before: Callable[[int], None] = lambda number: None
     """Called before the answer to the request of this number, counted from 1."""
     before_page: dict[str, Callable[[], None]] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Site:
 
 
 def article(number: int, size: int = 0) -> bytes:
-    """A page of its own, at least ``size`` bytes."""
+    """A page unlike all others, of at least ``size`` bytes."""
     body = f"<html><body><p>Page {number} of the site, 第{number}页</p></body></html>".encode()
     return body + b" " * (size - len(body))
 
@@ -114,7 +114,7 @@ def serve(site: Site) -> Iterator[Site]:
 
 
 class Ended(NamedTuple):
-    """A crawl that is over; ``stats`` are empty if it did not come to start."""
+    """A crawl that is over; ``stats`` is empty if the crawl did not start."""
 
     returncode: int
     log: str
@@ -122,13 +122,13 @@ class Ended(NamedTuple):
 
     @property
     def dedup(self) -> dict[str, Any]:
-        """The plugin's stats by their names without ``dedup/``, those of time left out."""
+        """The plugin's stats by their names without ``dedup/``, without stats of time."""
         ours = {name.removeprefix("dedup/"): value for name, value in self.stats.items() if name.startswith("dedup/")}
         return {name: value for name, value in ours.items() if not name.startswith(("waited_", "buffered_"))}
 
 
 class Crawl:
-    """A spider at work. Its log is readable meanwhile."""
+    """A running spider. Its log can be read while it runs."""
 
     def __init__(self, folder: Path, spider: str, start: str, settings: Mapping[str, Any], cwd: Path = ROOT) -> None:
         self._log = folder / "crawl.log"
@@ -150,7 +150,7 @@ class Crawl:
         return self._log.read_text(encoding="utf-8", errors="replace")
 
     def wait_for_log(self, pattern: str) -> None:
-        """Until the log has it."""
+        """Wait until the log has a match."""
         deadline = time.monotonic() + DEADLINE_S
         while not re.search(pattern, self.log):
             assert self._process.poll() is None, f"the crawl ended without {pattern!r}:\n{self.log}"
@@ -165,7 +165,7 @@ class Crawl:
         self._process.send_signal(number)
 
     def end(self, within_s: float = DEADLINE_S) -> Ended:
-        """Wait for its end."""
+        """Wait for the end of the crawl."""
         try:
             returncode = self._process.wait(within_s)
         except subprocess.TimeoutExpired:
@@ -216,7 +216,7 @@ class Record(NamedTuple):
 
 
 def records(broker: str, prefix: str) -> list[Record]:
-    """All that is on the topic ``pages``."""
+    """All records on the topic ``pages``."""
     consumer = KafkaConsumer(bootstrap_servers=[broker], enable_auto_commit=False, fetch_max_bytes=64 * 1024 * 1024)
     try:
         partitions = [TopicPartition(prefix + PAGES, p) for p in consumer.partitions_for_topic(prefix + PAGES)]
@@ -238,7 +238,7 @@ def records(broker: str, prefix: str) -> list[Record]:
 
 
 def marks(broker: str, prefix: str) -> dict[tuple[str, str | None], list[int | None]]:
-    """What the topic ``jobs`` knows: how many pages each run has published, by job and spider, the least first."""
+    """The marks on the topic ``jobs``: how many pages each run has published, by job and spider, in ascending order."""
     outputs = read_outputs({"bootstrap_servers": [broker]}, prefix, [JOBS])
     last = {output.key: output for output in outputs if isinstance(output, JobMark)}
     found: dict[tuple[str, str | None], list[int | None]] = {}

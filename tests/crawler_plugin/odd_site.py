@@ -1,4 +1,4 @@
-"""A site with pages, and with all that a crawl meets besides."""
+"""A site with pages and with everything else that a crawl meets."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from tests.crawler_plugin.crawling import Answer, Site, article
 PNG: Final = b"\x89PNG\r\n\x1a\n" + bytes(100)
 HTML: Final = {"Content-Type": "text/html"}
 FLOW: Final = ("nothing", "with_arguments", "asynchronous", "generator", "raises", "raises_late")
-"""What a callback may do; the captured spider has one of each name."""
+"""Kinds of callbacks; the captured spider has a method of each name."""
 
 
 def odd_site() -> Site:
-    """Pages for every kind of callback, and all that is no page."""
+    """Pages for every kind of callback, and every kind of response that is not a page."""
     pages = {f"/{name}": article(number) for number, name in enumerate(FLOW)}
     others = {
         "/picture.png": Answer(200, {"Content-Type": "image/png"}, PNG),

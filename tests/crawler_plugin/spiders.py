@@ -1,8 +1,8 @@
 """Spiders that yield a page in every kind of item, and the program that runs one in a process of its own.
 
-``python -m tests.crawler_plugin.spiders SPIDER SETTINGS STATS``: settings as JSON, stats are written as JSON.
-Three settings are the program's own: ``START`` is the first page, ``ARGUMENTS`` are the spider's besides, ``BLOCK_MS``
-is how long one try to connect may take.
+``python -m tests.crawler_plugin.spiders SPIDER SETTINGS STATS``: settings as JSON, stats are written as JSON. Three
+settings are the program's own: ``START`` is the first page, ``ARGUMENTS`` are the spider's other arguments,
+``BLOCK_MS`` is how long one try to connect may take.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from crawler_plugin.signals import page_judged
 from crawler_plugin.wire.outcomes import Verdict
 
 LOOPS = "the event loop runs"
-"""The log says so once Scrapy hears signals."""
+"""A log line that appears once Scrapy handles signals."""
 
 
 class Judged(Injectable):
@@ -62,7 +62,7 @@ class PageAttrs:
 
 
 class SiteSpider(scrapy.Spider):
-    """Follows every link of the start page; what it makes of a page is the subclass's part."""
+    """Follows every link of the start page; subclasses turn pages into items."""
 
     name = "site"
 
@@ -96,7 +96,7 @@ class KindsSpider(SiteSpider):
 
 
 class TextSpider(SiteSpider):
-    """Text that was taken out of the page, items that are no pages, and one that Scrapy itself turns away."""
+    """Text that was extracted from the page, items that are not pages, and an item that Scrapy itself turns away."""
 
     name = "text"
 
@@ -117,7 +117,7 @@ class MarkupSpider(SiteSpider):
 
 
 class RenamedSpider(SiteSpider):
-    """The same under the names of another project."""
+    """The same fields under another project's names."""
 
     name = "renamed"
 
@@ -126,11 +126,11 @@ class RenamedSpider(SiteSpider):
 
 
 _SAID: Final = {"switched_off": {"dedup": False}, "notes.txt": {"dedup_store": False, "dedup_pardon": True}}
-"""In the meta of requests, by their path."""
+"""The meta of requests, by their path."""
 
 
 class CapturedSpider(SiteSpider):
-    """Does with responses what spiders do, and says itself which its callbacks got, in the stat ``spider/got``."""
+    """Handles responses as spiders do, and records which ones its callbacks got in the stat ``spider/got``."""
 
     name = "captured"
     handle_httpstatus_list = (404,)
@@ -184,8 +184,9 @@ class CapturedSpider(SiteSpider):
 
 
 class HeardSpider(CapturedSpider):
-    """Writes down what it is told of its responses (stat ``spider/known``) and hears of its pages (``spider/judged``),
-    makes no item of a copy, and some requests anew: of ``/again`` the same one, of ``/hands_on`` with its meta."""
+    """Records the verdicts on its responses (stat ``spider/known``) and the signals for its pages (``spider/judged``),
+    makes no item from a copy, and repeats some requests: for ``/again`` the same request, for ``/hands_on`` one with
+    its meta."""
 
     name = "heard"
 
@@ -226,7 +227,7 @@ class HeardSpider(CapturedSpider):
 
 
 class ScopedSpider(HeardSpider):
-    """Compares the pages of each folder with each other, but for those at the top."""
+    """Compares the pages of each folder only with each other, except for those at the top."""
 
     name = "scoped"
 
@@ -238,7 +239,7 @@ class ScopedSpider(HeardSpider):
 
 
 class PoetSpider(HeardSpider):
-    """Has page objects made, and with them the verdict."""
+    """Uses page objects, which bring the verdict."""
 
     name = "poet"
 
@@ -262,7 +263,8 @@ class RaisingSpider(SiteSpider):
 
 
 class LongSpider(SiteSpider):
-    """Writes down in the file ``GOT`` what it gets, so that it is known of a run that was stopped by force, too."""
+    """Writes each page that it gets to the file ``GOT``, so that the pages of a run that was stopped by force are known
+    too."""
 
     name = "long"
 
@@ -272,7 +274,7 @@ class LongSpider(SiteSpider):
 
 
 class FeedSpider(SiteSpider):
-    """Pages in items that are exported, too."""
+    """Pages in items that are also exported."""
 
     name = "feed"
 
@@ -281,7 +283,7 @@ class FeedSpider(SiteSpider):
 
 
 class JudgedSpider(SiteSpider):
-    """Pages in items that are told the verdict; those of ``/declared`` have no field for it."""
+    """Pages in items that get the verdict; the items of ``/declared`` have no field for it."""
 
     name = "judged"
 
@@ -293,7 +295,7 @@ class JudgedSpider(SiteSpider):
 
 
 class FilesSpider(SiteSpider):
-    """Pages in items that have a file each."""
+    """Pages in items with one file each."""
 
     name = "files"
 
@@ -312,7 +314,7 @@ class FollowSpider(SiteSpider):
 
 
 class TitleSpider(SiteSpider):
-    """Items without the page: three from each, the last out of a callback that is asynchronous."""
+    """Items without the page: three from each response, the last from an asynchronous callback."""
 
     name = "title"
 
@@ -326,7 +328,7 @@ class TitleSpider(SiteSpider):
 
 
 class ManySpider(SiteSpider):
-    """Makes many pages up."""
+    """Invents many pages."""
 
     name = "many"
 
@@ -337,7 +339,7 @@ class ManySpider(SiteSpider):
 
 
 class SitemapsSpider(SitemapSpider):
-    """Finds its pages by robots.txt and the sitemap that it names."""
+    """Finds its pages through robots.txt and the sitemap named there."""
 
     name = "sitemaps"
 
@@ -372,7 +374,7 @@ SPIDERS = (
 
 
 def main(arguments: list[str]) -> int:
-    """Crawl; 1 if the crawl did not come to start."""
+    """Crawl; returns 1 if the crawl did not start."""
     name, settings, stats = arguments
     spider = {kind.name: kind for kind in SPIDERS}[name]
     told: dict[str, Any] = json.loads(settings)
@@ -383,7 +385,7 @@ def main(arguments: list[str]) -> int:
     process = process(told)
     crawler = process.create_crawler(spider)
     process.crawl(crawler, start=start, **said)
-    if told.get("TWISTED_REACTOR_ENABLED") is not False:  # else all of the crawl is in the loop
+    if told.get("TWISTED_REACTOR_ENABLED") is not False:  # otherwise the whole crawl runs in the loop
         from twisted.internet import reactor
 
         reactor.callLater(0, logging.getLogger(__name__).info, LOOPS)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The add-on puts the components in their places, unless the project has given them one."""
+"""The add-on puts the components in their places, unless the project has placed them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ FILES = "scrapy.pipelines.files.FilesPipeline"
 
 
 class OwnFiles(FilesPipeline):
-    """A project's own."""
+    """A project's own pipeline."""
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_addon_and_pipeline_line_do_the_same_on_either_reactor(
 ) -> None:
     make_topic(broker, topic_prefix)
     with serve(Site(numbered(12, size=20_000))) as site:
-        # So small a budget that the crawl waits for confirmations again and again.
+        # The budget is so small that the crawl waits for confirmations again and again.
         little = {"DEDUP_MAX_PAGE_BYTES": 30_000, "DEDUP_BUFFER_BYTES": 50_000}
         ended = crawl(tmp_path, site, **to_kafka(broker, topic_prefix), **plugin, **little, TWISTED_REACTOR=reactor)
     assert {record.meta.url for record in records(broker, topic_prefix)} == site.urls

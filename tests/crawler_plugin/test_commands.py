@@ -1,4 +1,4 @@
-"""Scrapy's commands that fetch a page to look at it: they publish nothing, and say so once."""
+"""Scrapy's commands that only look at a page: they publish nothing, and say so once."""
 
 from __future__ import annotations
 

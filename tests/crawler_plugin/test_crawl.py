@@ -1,4 +1,4 @@
-"""Real crawls of a real site into a real Kafka: what is on the topic afterwards, and what the crawl says of it."""
+"""Real crawls of a real site into a real Kafka: the records on the topic afterwards, and the crawl's own report."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_page_lies_where_every_kafka_client_looks_for_its_key(broker: str, top
     with serve(Site(numbered(20))) as site:
         crawl(tmp_path, site, **to_kafka(broker, topic_prefix))
     expected: dict[str, int] = {}
-    # Java's partitioner in another client.
+    # Java's partitioner, as another client implements it.
     producer = Producer({"bootstrap.servers": broker, "partitioner": "murmur2_random"})
 
     def delivered(_: object, sent: Message) -> None:

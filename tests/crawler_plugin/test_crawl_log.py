@@ -1,4 +1,4 @@
-"""What a crawl counts and says: each kind of trouble is told once."""
+"""A crawl's counts and log lines: each kind of trouble is logged once."""
 
 from __future__ import annotations
 

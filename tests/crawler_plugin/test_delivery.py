@@ -1,4 +1,4 @@
-"""What every delivery does with a page before it goes anywhere."""
+"""The steps of every delivery with a page before it is sent anywhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What README and handbook tell a Scrapy project to write, run as it stands on a site with more than pages."""
+"""The code that README and handbook tell a Scrapy project to write, run exactly as printed on a site with more than
+pages."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.cluster
 
 
 def shown(page: str) -> list[str]:
-    """The Python of a page."""
+    """The Python code blocks of a page."""
     return re.findall(r"```python[^\n]*\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
 
 

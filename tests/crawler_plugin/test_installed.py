@@ -1,6 +1,6 @@
 """What ``pip install 'crawl-dedup-scrapy[scrapy]'`` brings: enough for a crawl, and nothing that is called ``worker``.
 
-The wheel is built and installed, not the folder of the checkout, into an environment that has nothing else.
+The wheel, not the folder of the checkout, is built and installed into an otherwise empty environment.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Tasks:
 
 app = Tasks()
 """
-"""A module as projects have it that hand tasks to Celery or RQ."""
+"""A module that projects with Celery or RQ tasks often have."""
 SPIDER: Final = """
 import scrapy
 from worker import app
@@ -67,7 +67,7 @@ BY_COMMAND: Final = [["scrapy"], ["python", "-m", "scrapy"]]
 
 
 class Environment:
-    """A virtual environment without anything of ours but what is installed into it."""
+    """A virtual environment with only those parts of ours that are installed into it."""
 
     def __init__(self, folder: Path) -> None:
         venv.create(folder, with_pip=False, symlinks=True)
@@ -101,7 +101,7 @@ class Environment:
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """One where ``pip install`` of the plugin's wheel with Scrapy is all that was done."""
+    """An environment with only the plugin's wheel and Scrapy, installed with ``pip install``."""
     wheels = tmp_path_factory.mktemp("wheels")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
     plugin = str(ROOT / "crawler_plugin")

@@ -1,4 +1,4 @@
-"""From an item to a record: which field becomes what, and what is cut of a large page."""
+"""From an item to a record: how each field is used, and how a large page is cut."""
 
 from __future__ import annotations
 

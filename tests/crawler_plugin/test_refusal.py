@@ -1,4 +1,4 @@
-"""How crawls with wrong settings end, as whoever started them sees it; and crawls without the plugin."""
+"""How crawls with wrong settings end, as the person who started them sees it; and crawls without the plugin."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def project(folder: Path, settings: str) -> None:
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Python in this folder."""
+    """Run Python in this folder."""
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,
@@ -70,7 +70,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def said(ended: subprocess.CompletedProcess[str]) -> str:
-    """All that came out, without the time of log lines."""
+    """The whole output, without the times of log lines."""
     lines = (ended.stdout + ended.stderr).splitlines()
     return "\n".join(line.partition("CRITICAL: ")[2] or line for line in lines)
 

@@ -1,4 +1,4 @@
-"""Crawls that need broker, topic and the right to write, and what is said where one of them is missing."""
+"""Crawls that need broker, topic and the right to write, and the message where one of them is missing."""
 
 from __future__ import annotations
 
@@ -35,12 +35,13 @@ PREFIX = "guarded."
 TOPIC = f"{PREFIX}pages"
 REQUIRED = {"DEDUP_REQUIRED": True, "LOG_LEVEL": "ERROR"}
 PATIENT_ENOUGH = {"BLOCK_MS": 5_000}
-"""A broker that is there must have answered a login before, on a busy machine, too."""
+"""Within this time a running broker answers a login, even on a busy machine."""
 
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
-    """A broker's addresses: for who logs in, and for who may do everything. ``writer`` may write to the topic."""
+    """A broker's two addresses: one for clients that log in, one for clients that may do everything. ``writer`` may
+    write to the topic."""
     inside = free_port()
 
     def with_logins(port: int, controller_port: int) -> dict[str, str]:
@@ -87,7 +88,7 @@ def logged_in(broker: str, user: str, password: str = "right") -> dict[str, Any]
 
 
 def refused(tmp_path: Path, settings: dict[str, Any]) -> Ended:
-    """A crawl that does not begin, and says so in one line."""
+    """Run a crawl that does not begin, and says so in one line."""
     with serve(Site(numbered(3))) as site:
         ended = crawl(tmp_path, site, **settings, **REQUIRED)
     assert site.asked == []
@@ -124,7 +125,7 @@ def test_a_crawl_that_requires_nothing_says_of_a_wrong_password_the_same(
     with serve(Site(numbered(3))) as site:
         waiting = Crawl(tmp_path, "site", site.url("/"), logged_in(guarded[0], "writer", "wrong") | PATIENT_ENOUGH)
         waiting.wait_for_log("Kafka takes no pages")
-        waiting.send_signal(signal.SIGINT)  # the end need not be waited for
+        waiting.send_signal(signal.SIGINT)  # no need to wait for the end
         waiting.wait_for_log("Received SIGINT|Spider closed")
         waiting.send_signal(signal.SIGINT)
         ended = waiting.end()

@@ -1,4 +1,4 @@
-"""Rules for others, and what a site could do to them."""
+"""Rules for other programs, and attacks of a site on them."""
 
 from __future__ import annotations
 
@@ -82,7 +82,8 @@ def test_whatever_a_site_shows_its_rules_are_for_itself(text: str, form: str) ->
 
 
 def learned(jobdir: Path) -> None:
-    """A crawl is over: ``sid`` changes nothing, ``page`` does, and ``ref`` was seen too seldom."""
+    """Write the knowledge of a finished crawl: ``sid`` changes nothing, ``page`` does, and ``ref`` was seen too
+    rarely."""
     known = TemplateMemory(FeedbackPolicy())
     for number in range(70):
         page = f"https://a.example/news/{number}"
@@ -141,7 +142,7 @@ def test_duplicate_url_discarder_takes_the_rules_and_leaves_other_sites_alone(
     from duplicate_url_discarder.url_canonicalizer import UrlCanonicalizer
     from url_matcher import util
 
-    # Else it asks the network for the list of public suffixes.
+    # Otherwise it fetches the list of public suffixes from the network.
     monkeypatch.setattr(util, "get_domain", lambda url: url.rpartition("//")[2].partition(":")[0])
 
     learned(tmp_path / "job")

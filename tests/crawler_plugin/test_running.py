@@ -1,4 +1,4 @@
-"""The running crawl: functions come to its event loop from other threads, and it says when it is about to end."""
+"""The running crawl: other threads call functions in its event loop, and it says when it is about to end."""
 
 from __future__ import annotations
 

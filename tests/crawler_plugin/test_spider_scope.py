@@ -71,7 +71,7 @@ def test_pages_are_compared_within_their_scope_and_a_spider_that_begins_anew_wit
     told = settings_of(tmp_path, **CONFIG) | AWAITED | {"DEDUP_STATE": str(tmp_path / "seen"), "CONCURRENT_REQUESTS": 1}
 
     def verdicts(spider: str = "scoped", **more: Any) -> dict[str, list[str]]:
-        """By folder, since pages come in any order."""
+        """The verdicts by folder, since pages come in any order."""
         folder = tmp_path / f"crawl-{len(list(tmp_path.iterdir()))}"
         folder.mkdir()
         ended = Crawl(folder, spider, site.url("/"), told | more, cwd=tmp_path).end()

@@ -1,4 +1,5 @@
-"""Real crawls whose pages go to the spool: at their end, at a second Ctrl-C, when the buffer is full; and out of it."""
+"""Real crawls whose pages go to the spool, at their end, at a second Ctrl-C or when the buffer is full, and come out of
+it again."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def nowhere() -> dict[str, Any]:
 
 
 def in_spool(path: Path) -> set[str]:
-    """URLs of the pages in it, which stay there."""
+    """URLs of the pages in the spool, which stay there."""
     spool = Spool.open(path, 0)
     urls = set()
     while (stored := spool.take()) is not None:
@@ -49,7 +50,7 @@ def in_spool(path: Path) -> set[str]:
 
 
 def balance(ended: Ended) -> bool:
-    """What the stats promise."""
+    """Whether the sums of the stats hold."""
     count = ended.dedup.get
     into: int = count("published", 0) + count("spool/found", 0)
     outcomes = ("confirmed", "rejected/oversize_at_broker", "spool/left", "unconfirmed")
@@ -146,7 +147,7 @@ def test_the_end_of_a_crawl_says_how_long_it_waits(tmp_path: Path) -> None:
 
 
 def test_the_crawl_and_who_sends_its_spool_tell_together_as_many_pages_as_there_are(tmp_path: Path) -> None:
-    """The broker hangs in mid-crawl: what it has taken may be confirmed while the crawl ends, or never be heard of."""
+    """The broker hangs in mid-crawl: it may confirm the pages that it has taken while the crawl ends, or never."""
     kafka = LocalBroker(data_dir=tmp_path / "kafka", announce=print)
     with kafka, serve(Site(numbered(60))) as site:
         make_topic(kafka.bootstrap_servers, "late.")

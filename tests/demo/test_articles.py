@@ -1,4 +1,4 @@
-"""The texts of the demo's site: sentences of two languages, unlike each other but for reposts."""
+"""The texts of the demo's site: sentences of two languages, unlike each other except for reposts."""
 
 from __future__ import annotations
 

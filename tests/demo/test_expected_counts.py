@@ -1,4 +1,4 @@
-"""The demo's check accepts what a right crawl yields in any order, and names what is wrong with any other."""
+"""The demo's check accepts the output of a correct crawl in any order, and names the errors in any other output."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FILE: Final = next(page for page in SITE.pages if page.kind is PageKind.FILE)
 
 
 def judged(order: Iterable[SitePage]) -> list[Output]:
-    """What a right crawl puts out when pages come in this order, second visits last."""
+    """The output of a correct crawl when pages come in this order, second visits last."""
     first = list(order)
     survivors: dict[str, str] = {}
     outputs: list[Output] = []
@@ -75,7 +75,7 @@ def test_a_right_crawl_adds_up_in_any_order(order: list[SitePage]) -> None:
 
 
 def without(page: SitePage) -> Callable[[list[Output]], list[Output]]:
-    """As if the page had never come out."""
+    """A function that removes the page from the output."""
 
     def spoil(outputs: list[Output]) -> list[Output]:
         return [output for output in outputs if url_of(output) not in (page.url, page.canonical)]
@@ -90,7 +90,7 @@ def url_of(output: Output) -> str | None:
 
 
 def judged_otherwise(page: SitePage, verdict: str, original: str | None) -> Callable[[list[Output]], list[Output]]:
-    """As if the page's first verdict had been another one."""
+    """A function that replaces the page's first verdict."""
 
     def spoil(outputs: list[Output]) -> list[Output]:
         return [*without(page)(outputs), *both(page, verdict, original, 10_000)]

@@ -1,4 +1,4 @@
-"""Progress is lines off a terminal and bars on one, and tells owners when they change."""
+"""Progress is shown as bars on a terminal and as lines elsewhere, and names owners when they change."""
 
 from __future__ import annotations
 

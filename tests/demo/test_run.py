@@ -1,4 +1,5 @@
-"""The demo adds up on a real broker and leaves nothing behind however it ends; kept running, it can be looked at."""
+"""The demo's sums are right on a real broker, and it leaves nothing behind however it ends; kept running, it can be
+inspected."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 SITE: Final = build_site("http://127.0.0.1:8001", "http://127.0.0.1:8002")
 DEADLINE_SECONDS: Final = 300.0
 GIVEN: Final = ("_proxy", "numba_cache_dir", "jdk_java_options")
-"""Ends of the names of what it is told of its surroundings."""
+"""Endings of the names of the environment variables that it gets."""
 
 
 class Running:
@@ -52,7 +53,7 @@ class Running:
         return self._output.read_text(encoding="utf-8")
 
     def wait_for(self, text: str) -> None:
-        """Until it has printed that."""
+        """Wait until it has printed the text."""
         deadline = time.monotonic() + DEADLINE_SECONDS
         while text not in self.output:
             assert self.process.poll() is None, self.output
@@ -63,14 +64,14 @@ class Running:
         return self.process.wait(DEADLINE_SECONDS)
 
     def has_left_nothing(self) -> bool:
-        """No folder, no broker, no site, no worker."""
+        """Whether no folder, no broker, no site and no worker is left."""
         addresses = re.findall(r"127\.0\.0\.1:(\d+)", self.output)
         return list(self.temporary.iterdir()) == [] and not any(answers(int(port)) for port in addresses)
 
 
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[list[Running]]:
-    """Put demos in here; what still runs after the test is ended."""
+    """Put demos in here; those that still run after the test are ended."""
     demos: list[Running] = []
     yield demos
     for started in demos:
@@ -85,7 +86,7 @@ def answers(port: int) -> bool:
 
 
 def cell(output: str, label: str) -> int:
-    """The number beside this label of the table of sums."""
+    """The number next to this label in the table of sums."""
     found = re.search(rf"│\s+{re.escape(label)}\s+│\s+\(?(\d+)\)?\s+│", output)
     assert found is not None, f"no {label!r} in:\n{output}"
     return int(found[1])

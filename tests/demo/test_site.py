@@ -1,4 +1,4 @@
-"""The demo's site is what its crawl is checked against, so its own promises are held first."""
+"""The demo's crawl is checked against its site, so the site's own promises are tested first."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COPIER: Final = "http://127.0.0.1:8002"
 
 
 class Anchors(HTMLParser):
-    """Gathers what links lead to."""
+    """Collects the targets of links."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ def of_kind(site: Site, kind: PageKind) -> list[SitePage]:
 
 
 def links(page: SitePage) -> set[str]:
-    """Absolute, without fragments. A link is ASCII in every encoding that the site uses."""
+    """The page's links, absolute and without fragments. A link is ASCII in every encoding that the site uses."""
     anchors = Anchors()
     anchors.feed(page.body.decode("ascii", "replace"))
     return {urljoin(page.url, link).partition("#")[0] for link in anchors.found}

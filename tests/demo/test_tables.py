@@ -1,4 +1,4 @@
-"""The demo's results for people: the sums are right, and examples show where two texts part."""
+"""The demo's results for a reader: the sums are right, and examples show where two texts differ."""
 
 from __future__ import annotations
 

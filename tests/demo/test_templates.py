@@ -1,4 +1,4 @@
-"""The demo's markup: every text of an article stands in it as it is, whatever characters it has."""
+"""The demo's markup: it holds every text of an article unchanged, whatever characters the text has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The handbook's first tutorial, followed as it stands there, from the project on: what is told comes out."""
+"""The handbook's first tutorial, followed exactly as printed, from the project on: its output is as printed."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ SHELL: Final = [text for kind, text in BLOCKS if kind == "sh"]
 SERVE: Final = "python -m worker.demo.server 8000 8001 &\n"
 ADDRESS: Final = "http://127.0.0.1:8000/"
 OF_A_CRAWL: Final = 352
-"""Items of it: a page each, but for print versions and files; the first page comes twice."""
+"""The number of items: one per page, except print versions and files; the first page comes twice."""
 
 
 def followed(folder: Path, command: str) -> str:
-    """What it says, done in a folder as a reader has it, with the tests' environment for that of the tutorial."""
+    """Run the tutorial's command in a folder like a reader's, with the tests' environment in place of the
+    tutorial's."""
     paths = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
     return subprocess.run(
         ["bash", "-ec", command],
@@ -39,7 +40,7 @@ def followed(folder: Path, command: str) -> str:
 
 
 def stat(log: str, name: str) -> int:
-    """Of a crawl's statistics, as they stand in the log and in the tutorial; 0 where it is none of them."""
+    """A value of a crawl's statistics, as printed in the log and in the tutorial; 0 where it is missing."""
     found = re.search(rf"'{name}': (\d+),", log)
     return int(found[1]) if found else 0
 

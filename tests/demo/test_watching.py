@@ -1,4 +1,4 @@
-"""A crawl that is watched: what has passed each station, and what is told when it does not go on."""
+"""A watched crawl: the number of pages past each station, and the message when it does not go on."""
 
 from __future__ import annotations
 

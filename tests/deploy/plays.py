@@ -1,8 +1,10 @@
-"""Faults, and the alert that each leads to after how long: played with the real rules, and a table of the handbook.
+"""Faults, with the alert of each and the time until it fires: played with the real rules, and shown in a table of the
+handbook.
 
-A play is what Prometheus would have scraped: each series before the fault and after it. Those that are told within two
-minutes are played by the scrapes and evaluations of deploy/prometheus/prometheus.yml, every five seconds; slower ones
-in steps of fifteen seconds, and those that compare with a day or a week ago in steps of twenty minutes.
+A play holds the values that Prometheus would have scraped: each series before the fault and after it. Plays whose alert
+fires within two minutes run with the scrapes and evaluations of deploy/prometheus/prometheus.yml, every five seconds;
+slower plays run in steps of fifteen seconds, and plays that compare with a day or a week ago in steps of twenty
+minutes.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ W1: Final = 'instance="w1:9464"'
 W2: Final = 'instance="w2:9464"'
 SPIDER: Final = 'spider="news", crawl="may"'
 GONE: Final = None
-"""A series that is not there."""
+"""A missing series."""
 STEP: Final = 15
 SHORT_STEP: Final = 5
 LONG_STEP: Final = 1200
@@ -24,14 +26,14 @@ DAY: Final = 24 * 3600
 
 Value = float | None
 Wave = Callable[[float], Value]
-"""The value of a series so many seconds after the fault, before it at negative ones."""
+"""The value of a series by seconds after the fault; negative seconds are before it."""
 
 
 @dataclass(frozen=True)
 class Play:
     """``series`` are waves by name and labels, without ``job``. ``after`` are seconds from the fault to the alert.
 
-    Without ``alert`` none of all fires, from the beginning to the end. ``begins`` and ``ends`` are seconds before and
+    Without ``alert`` no alert fires, from the beginning to the end. ``begins`` and ``ends`` are seconds before and
     after the fault.
     """
 
@@ -44,7 +46,8 @@ class Play:
     step: int = STEP
 
     def input_series(self) -> Iterator[dict[str, str]]:
-        """As ``promtool test rules`` takes them; two workers answer scrapes where the play says nothing else."""
+        """The series as ``promtool test rules`` takes them; two workers answer scrapes unless the play says
+        otherwise."""
         for name, wave in {**WORKING, **self.series}.items():
             metric, _, labels = name.partition("{")
             inside = ", ".join(['job="dedup-worker"', *([labels.rstrip("}")] if labels else [])])
@@ -52,7 +55,7 @@ class Play:
             yield {"series": f"{metric}{{{inside}}}", "values": " ".join(_written(list(map(wave, times))))}
 
     def checks(self) -> Iterator[dict[str, Any]]:
-        """The alert fires at ``after`` and not one step before; or none does, at any step of the last half."""
+        """The alert fires at ``after`` and not one step before; or no alert fires at any step of the last half."""
         if self.alert is None:
             for at in range(0, self.ends + 1, max(self.step, self.ends // 40 // self.step * self.step)):
                 yield self._check("ALERTS{alertstate='firing'}", at, fires=False)
@@ -67,7 +70,8 @@ class Play:
 
 
 def _written(values: list[Value]) -> Iterator[str]:
-    """A series that ends is stale at once, as after a scrape that failed; one that has not begun is missing."""
+    """The values as promtool reads them: a series that ends is stale at once, as after a failed scrape; a series that
+    has not begun is missing."""
     there = False
     for value in values:
         yield ("stale" if there else "_") if value is None else f"{value:.10g}"
@@ -79,12 +83,12 @@ def level(before: Value, after: Value) -> Wave:
 
 
 def count(before: float, after: float | None, begins: int = BEGINS) -> Wave:
-    """A counter that goes up by so many a second. ``after`` None: it is gone."""
+    """A counter that goes up by this much per second. ``after`` None: the counter is gone."""
     return lambda at: (at + begins) * before if at < 0 else None if after is None else begins * before + at * after
 
 
 def growing(before: float, until: float = float("inf")) -> Wave:
-    """A number of seconds, which grows from the fault on; the series ends where it reaches ``until``."""
+    """A number of seconds that grows from the fault on; the series ends where it reaches ``until``."""
     return lambda at: before if at < 0 else before + at if before + at <= until else None
 
 
@@ -135,7 +139,7 @@ TWICE_HELD: Final[dict[str, Wave]] = {
         for name, label in (("dedup_shard_role", f'role="{role}"'), ("dedup_shard_state", 'state="answering"'))
     },
 }
-"""Two shards with two holders each, all of which answer."""
+"""Two shards with two holders each; all holders answer."""
 
 PLAYS: Final = (
     Play(

@@ -1,4 +1,4 @@
-"""The rights of deploy/kafka/acls.sh are enough for each part, on a real broker that refuses everything else."""
+"""The rights of deploy/kafka/acls.sh are enough for each program, on a real broker that refuses everything else."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def commands(generation: str = "") -> list[list[str]]:
 
 
 def as_acls(command: list[str]) -> Iterator[ACL]:
-    """What Kafka's own command would ask for."""
+    """The rights that Kafka's own command would request."""
     options: dict[str, list[str]] = {}
     for name, value in zip(command[4::2], command[5::2], strict=True):
         options.setdefault(name, []).append(value)
@@ -76,7 +76,8 @@ def test_every_group_is_in_the_list(generation: str) -> None:
 
 @pytest.fixture
 def guarded_broker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, str]]:
-    """Two addresses: of those who log in and are allowed nothing by themselves, and of who gives out the rights."""
+    """Two addresses: one for clients that log in and have no rights by themselves, one for the client that grants the
+    rights."""
     inside = free_port()
 
     def guarded(port: int, controller_port: int) -> dict[str, str]:
@@ -112,14 +113,14 @@ def options_of(bootstrap: str, user: str) -> Mapping[str, Any]:
 
 
 def allow(of_admin: str, generation: str = "") -> None:
-    """What the script does."""
+    """Grant the rights, as the script does."""
     admin = KafkaAdminClient(bootstrap_servers=of_admin)
     admin.create_acls([acl for command in commands(generation) for acl in as_acls(command)])
     admin.close()
 
 
 def read(bootstrap: str, topic: str, count: int) -> None:
-    """So many records, as a reader, who says how far it has come."""
+    """Read this many records, as a reader that commits its offsets."""
     reader = KafkaConsumer(
         f"{PREFIX}{topic}",
         **options_of(bootstrap, "dedup-reader"),
@@ -142,7 +143,7 @@ def test_each_part_can_do_its_work_and_no_more(guarded_broker: tuple[str, str], 
     worker.start_worker("kafka.instance_id=w")
     sent = publish_pages(options_of(bootstrap, "dedup-crawler"), PREFIX, pages(0))
     for topic, count in (("deduplicated", sent - 1), ("verdicts", sent - 1), ("dead-letters", 1)):
-        read(bootstrap, topic, count)  # one of the pages is no text
+        read(bootstrap, topic, count)  # one of the pages is not text
 
     beside = ("topics.generation=b", "output.mode=count", *SMALL, *login("dedup-worker"))
     new = Cluster(bootstrap, PREFIX, tmp_path, beside, started=100)

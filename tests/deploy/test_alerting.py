@@ -23,7 +23,7 @@ from worker.broker.server import LocalBroker
 
 ALERTMANAGER: Final = "prometheus-alertmanager"
 PROMISED_SECONDS: Final = 90.0
-"""From a fault that stops everything to the first alert that fires."""
+"""The time from a fault that stops everything to the first alert that fires."""
 
 needs_alertmanager = pytest.mark.skipif(
     not shutil.which(ALERTMANAGER), reason=f"{ALERTMANAGER} is not on PATH (Debian's package {ALERTMANAGER})"
@@ -31,7 +31,7 @@ needs_alertmanager = pytest.mark.skipif(
 
 
 class Alertmanager:
-    """A running one with the configuration of ``deploy/``."""
+    """A running Alertmanager with the configuration of ``deploy/``."""
 
     def __init__(self, folder: Path) -> None:
         self.address = f"{LOCAL}:{free_port()}"
@@ -59,7 +59,7 @@ class Alertmanager:
             return json.loads(text) if text else None
 
     def states(self) -> dict[tuple[str, str], bool]:
-        """Whether somebody is told, by alert and job."""
+        """Whether a notification is sent, by alert and job."""
         return {
             (alert["labels"]["alertname"], alert["labels"].get("job", "")): alert["status"]["state"] == "active"
             for alert in self.ask("GET", "/api/v2/alerts")
@@ -102,7 +102,7 @@ def test_of_a_broker_that_is_away_one_hears_once_and_of_another_crawl_all_the_sa
     }
     told = [{"labels": {"alertname": name, "job": job, "severity": "critical"}, "endsAt": ends} for name, job in firing]
     alertmanager.ask("POST", "/api/v2/alerts", told)
-    # Who is held back is decided when a group is sent, which is after group_wait.
+    # Alertmanager decides on inhibition when it sends a group, which is after group_wait.
     wait_for(lambda: alertmanager.states() == firing, f"{firing}, not {alertmanager.states()}", 60)
 
 
@@ -148,6 +148,6 @@ def test_a_broker_that_dies_and_workers_that_vanish_are_told_within_90_seconds(
             wait_for(lambda: not firing(prometheus), "all to be well again")
 
             back.kill()
-            prometheus.list_workers()  # as where a pod is deleted, and nothing is listed as down
+            prometheus.list_workers()  # as after the deletion of a pod: no target is listed as down
             wait_for(lambda: firing(prometheus), "an alert after the last worker's death", PROMISED_SECONDS)
             assert firing(prometheus) == {"DedupNoWorker"}

@@ -1,4 +1,4 @@
-"""With a real crawl behind them, every rule is well, every panel has data, and the consoles show it."""
+"""With a real crawl behind them, every rule works, every panel has data, and the consoles show it."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_the_stages_of_parsers_are_told_from_the_steps_of_the_loop() -> None:
 
 @pytest.fixture(scope="module")
 def watched(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster, Prometheus]]:
-    """A crawl, and what has seen its pages arrive."""
+    """A crawl, and the Prometheus that has seen its pages arrive."""
     prefix = f"test-{uuid.uuid4().hex[:12]}."
     with watched_crawl(broker, prefix, tmp_path_factory.mktemp("watched")) as (cluster, running):
         yield cluster, running
@@ -126,7 +126,7 @@ class TestPanels:
 
 
 class TestPrometheus:
-    """What Prometheus itself says and shows."""
+    """The answers and pages of Prometheus itself."""
 
     pytestmark = live
 
@@ -257,7 +257,7 @@ class TestPrometheus:
 
 
 class TestWithoutWorkers:
-    """The last: all workers are killed, which is when somebody looks at the console."""
+    """Runs last: all workers are killed, which is when an operator looks at the console."""
 
     pytestmark = live
 
@@ -268,7 +268,8 @@ class TestWithoutWorkers:
         prometheus.query(OWNED)
         for worker in cluster.workers:
             worker.kill()
-        # A rule is looked at after the scrapes that it is about, and the console asks for what it has recorded.
+        # A rule is evaluated after the scrapes that it needs, and the console reads the series that the rule has
+        # recorded.
         prometheus.query(f"absent(dedup_ready) and absent({OWNED}) and on () (up{{job='{JOB}'}} == 0)")
         seen = probed(prometheus, "dedup.html", tmp_path, 1280)
         assert "0 of 2" in seen["text"] and "0 of 1" in seen["text"]
@@ -330,11 +331,11 @@ const timer = setInterval(() => {
   parent.document.body.append(told);
 }, 20);
 </script>"""
-"""Waits until the page is filled, looks at it as a reader would, and leaves what it saw."""
+"""Waits until the page is filled, reads it as a reader would, and leaves its findings."""
 
 
 def probed(prometheus: Prometheus, console: str, folder: Path, width: int) -> dict[str, Any]:
-    """What the probe saw of a console in a window of this width."""
+    """The probe's findings about a console in a window of this width."""
     page = prometheus.get(f"/consoles/{console}")[1]
     page = page.replace("<head>", f'<head><base href="http://{prometheus.address}/consoles/">', 1)
     page = html.escape(page.replace("</body>", f"{PROBE}</body>"))
@@ -350,7 +351,7 @@ def probed(prometheus: Prometheus, console: str, folder: Path, width: int) -> di
 
 
 def browsed(address: str, profile: Path, *options: str) -> str:
-    """What chromium writes of a page after its scripts ran."""
+    """The page as chromium prints it after its scripts ran."""
     shown = subprocess.run(
         [
             "chromium",

@@ -1,4 +1,5 @@
-"""What deploys the workers fits them: settings, commands, files, probes; as far as that shows without an engine."""
+"""The deployment files fit the workers: settings, commands, files, probes, as far as a test can see without a container
+engine."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ DOCKERFILE: Final = re.sub(r"^#.*\n", "", (DEPLOY / "Dockerfile").read_text(), f
 IMAGES: Final = dict(re.findall(r"^(\w+)=(.*)$", (DEPLOY / ".env").read_text(), re.MULTILINE))
 COMPOSE_FILE: Final = (DEPLOY / "compose.yaml").read_text()
 COMPOSE: Final = yaml.safe_load(re.sub(r"\$\{(\w+)\}", lambda found: IMAGES[found[1]], COMPOSE_FILE))
-"""With what stands in .env, which compose reads by itself."""
+"""The environment with the values of .env, which compose reads by itself."""
 UNIT_FILE: Final = DEPLOY / "systemd" / "crawl-dedup@.service"
 KUBERNETES: Final = {
     path.stem: yaml.safe_load(path.read_text()) for path in sorted((DEPLOY / "kubernetes").glob("*.yaml"))
@@ -48,9 +49,9 @@ NEEDED: Final = [
     *_PLUGIN["project"]["optional-dependencies"]["compression"],
     *_WORKER["project"]["dependencies"][1:],
 ]
-"""What the worker needs besides the distribution of the plugin, which comes first, with that extra."""
+"""The worker's requirements apart from the distribution of the plugin, which comes first, with that extra."""
 BUILD: Final = _WORKER["build-system"]["requires"] + _PLUGIN["build-system"]["requires"]
-"""What builds their wheels, and those of packages that bring none."""
+"""The packages that build their wheels, and the wheels of packages without any."""
 PROCESSES: Final = "DEDUP_PAGE__PROCESSES"
 KUBERNETES_VERSION: Final = "1.31"
 NOT_KUBERNETES_OWN: Final = {"kustomization", "servicemonitor", "podmonitor", "prometheusrule", "alertmanagerconfig"}
@@ -59,7 +60,7 @@ CONTAINERS: Final = {container["name"]: container for container in [*POD["initCo
 
 
 def unit() -> dict[str, dict[str, list[str]]]:
-    """The systemd unit by section and name; a name may come several times."""
+    """The systemd unit's lines by section and name; a name may occur several times."""
     sections: dict[str, dict[str, list[str]]] = {}
     for line in UNIT_FILE.read_text().splitlines():
         if line.startswith("["):
@@ -71,7 +72,7 @@ def unit() -> dict[str, dict[str, list[str]]]:
 
 
 def environments() -> Iterator[Any]:
-    """Every set of variables that something here gives to a worker."""
+    """Every set of variables that a file here gives to a worker."""
     yield pytest.param(dict(re.findall(r"\b(DEDUP_\w+)=(\S+)", DOCKERFILE)), id="Dockerfile")
     for name, service in COMPOSE["services"].items():
         given = {key: str(value) for key, value in service.get("environment", {}).items() if key.startswith("DEDUP_")}
@@ -144,7 +145,8 @@ def test_the_image_runs_as_nobody_in_particular_and_can_live_on_a_read_only_root
 
 
 def test_the_entrypoint_copies_what_was_compiled_once_and_becomes_the_worker(tmp_path: Path) -> None:
-    """Its own lines, with the image's folder put below a temporary one and a program that shows how it was called."""
+    """The test runs its own lines, with the image's folder below a temporary one and a program that shows how it was
+    called."""
     compiled, cache, programs = tmp_path / "compiled", tmp_path / "cache", tmp_path / "bin"
     compiled.mkdir()
     (compiled / "kernel.nbc").write_text("code")
@@ -166,7 +168,7 @@ def test_the_entrypoint_copies_what_was_compiled_once_and_becomes_the_worker(tmp
 
 
 def test_the_compose_file_is_one() -> None:
-    # host-gateway is Docker's name for the address of the machine, which this check takes for a wrong one.
+    # host-gateway is Docker's name for the address of the machine; this check takes it for a wrong address.
     compose = compose_spec.PyCompose.from_json(json.dumps(COMPOSE).replace(":host-gateway", ":172.17.0.1"))
     compose.validate()
     compose.to_spec()
@@ -211,7 +213,7 @@ def test_another_release_can_be_applied_over_this_one() -> None:
 
 @pytest.mark.parametrize(("name", "asked"), [("worker", NEEDED), ("build", BUILD)])
 def test_the_lock_has_all_that_is_asked_for_each_in_a_version_that_will_do(name: str, asked: list[str]) -> None:
-    """And hashes for each, and no address of where they come from."""
+    """The lock also has hashes for each, and no address of its source."""
     text = (DEPLOY / "locked" / f"{name}.txt").read_text()
     locked = dict(re.findall(r"^([a-z0-9-]+)==(\S+)(?: ;.*)? \\$", text, re.MULTILINE))
     for requirement in map(Requirement, asked):
@@ -314,7 +316,7 @@ def test_a_pod_has_its_name_as_a_member_and_time_to_drain() -> None:
 
 
 def limits() -> Iterator[Any]:
-    """Every worker that is deployed here: bytes of memory that it may take, and parsers."""
+    """The memory limit in bytes and the number of parsers of every worker that is deployed here."""
     container = CONTAINERS["worker"]
     by_name = {entry["name"]: entry.get("value") for entry in container["env"]}
     pod = container["resources"]["limits"]["memory"]
@@ -377,7 +379,7 @@ def test_what_must_not_be_started_again_is_not() -> None:
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not on PATH")
 def test_systemd_takes_the_unit(tmp_path: Path) -> None:
-    """With a program that exists in the place of the one that is installed later."""
+    """The test names an existing program in place of the one that is installed later."""
     copy = tmp_path / UNIT_FILE.name
     copy.write_text(UNIT_FILE.read_text().replace("/opt/crawl-dedup/bin/python", "/bin/true"))
     checked = subprocess.run(["systemd-analyze", "verify", copy], capture_output=True, text=True, check=False)

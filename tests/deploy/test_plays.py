@@ -1,4 +1,5 @@
-"""Every alert is played: it fires after as long as the handbook says, and what is no fault raises none."""
+"""Every alert is played: it fires after the time that the handbook states, and situations that are not faults raise no
+alert."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ GROUPS = ["dedup-thresholds", "dedup-recording", "dedup-alerts"]
 
 
 def written(plays: Iterable[Play], folder: Path) -> list[Path]:
-    """The plays as files for promtool, one for each of the steps in which time goes on."""
+    """The plays as files for promtool, one file for each length of a time step."""
     by_step: dict[int, list[Play]] = {}
     for play in plays:
         by_step.setdefault(play.step, []).append(play)
@@ -63,7 +64,8 @@ def test_a_play_that_says_another_time_is_noticed(tmp_path: Path) -> None:
 @pytest.mark.prometheus
 @needs_promtool
 def test_a_trapped_host_among_a_thousand_healthy_ones_is_named_by_its_alert(tmp_path: Path) -> None:
-    """What a worker exposes of an hour in which each host brings a page in ten seconds, and one only copies."""
+    """The metrics of a worker for an hour in which each host brings a page every ten seconds, and one host only
+    copies."""
     clock = Clock()
     metrics = Metrics(INFO, now=clock)
     shown: list[dict[str, float]] = []

@@ -1,4 +1,5 @@
-"""The manifests as kustomize renders them: the next release can be applied over this one, and parts are in step."""
+"""The manifests as kustomize renders them: the next release can be applied over this one, and the parts fit
+together."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from worker.config.catalogue import catalogue
 
 DEPLOY: Final = Path(__file__).resolve().parents[2] / "deploy" / "kubernetes"
 FIRST_RELEASE: Final = Path(__file__).with_name("first_release.json")
-"""The fields of 0.1.0 that Kubernetes lets nobody change."""
+"""The fields of 0.1.0 that Kubernetes does not allow to change."""
 CHANGEABLE: Final = {
     "StatefulSet": {
         "replicas",
@@ -32,12 +33,12 @@ CHANGEABLE: Final = {
         "revisionHistoryLimit",
     },
 }
-"""Of these kinds all other fields of ``spec`` are refused by the API server once the object is there."""
+"""For these kinds the API server refuses changes to all other fields of ``spec`` once the object is there."""
 IMMUTABLE: Final = {
     "Service": {"clusterIP", "clusterIPs", "ipFamilies"},
     "Job": {"selector", "template", "completions"},
 }
-"""Of these kinds these fields are."""
+"""For these kinds it refuses changes to these fields."""
 KUBERNETES: Final = "1.36"
 RACK: Final = catalogue()["kafka.client_rack"].environment
 REPLICAS: Final = catalogue()["index.replicas"].environment
@@ -56,7 +57,7 @@ class Loader(yaml.SafeLoader):
 
 
 def rendered(folder: Path, kustomization: Mapping[str, Any]) -> Manifests:
-    """What ``kubectl apply -k`` sends, by kind and name, with these changes to the kustomization."""
+    """The objects that ``kubectl apply -k`` sends, by kind and name, with these changes to the kustomization."""
     shutil.copytree(DEPLOY, folder, dirs_exist_ok=True)
     file = folder / "kustomization.yaml"
     file.write_text(yaml.safe_dump(yaml.safe_load(file.read_text()) | kustomization))
@@ -67,7 +68,7 @@ def rendered(folder: Path, kustomization: Mapping[str, Any]) -> Manifests:
 
 
 def fixed(manifests: Manifests) -> dict[str, Any]:
-    """What must not differ between two releases, where both have the object."""
+    """The fields that must not differ between two releases that both have the object."""
     found: dict[str, Any] = {}
     for name, manifest in manifests.items():
         kind, spec = manifest["kind"], manifest.get("spec", {})
@@ -93,7 +94,7 @@ NEXT: Final = {
 
 
 def test_the_next_release_changes_no_field_that_cannot_be_changed(tmp_path: Path) -> None:
-    """Another image and other settings reach the pods: in their template, which rolls them one by one."""
+    """Another image and other settings reach the pods through their template, which rolls them one by one."""
     this = rendered(tmp_path / "this", {})
     then = rendered(tmp_path / "then", NEXT)
     assert fixed(this) == fixed(then) == json.loads(FIRST_RELEASE.read_text())

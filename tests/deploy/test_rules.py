@@ -1,4 +1,4 @@
-"""Prometheus takes the rules, and every alert was seen to fire, seen not to fire, and leads into the runbook."""
+"""Prometheus takes the rules, and every alert was seen to fire and not to fire, and leads into the runbook."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ EXPOSED: Final = (
     }
     | {metric.name for metric in SPIDER_METRICS}
 )
-"""All that Prometheus may be asked for: what workers and spiders show."""
+"""All series that rules may use: those of workers and spiders."""
 
 
 def promtool(*words: str | Path) -> subprocess.CompletedProcess[str]:

@@ -1,4 +1,4 @@
-"""The runbook has a part for each alert; its code is what other tests try."""
+"""The runbook has a section for each alert; other tests try its code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TEXT: Final = RUNBOOK.read_text(encoding="utf-8")
 CODE: Final = re.findall(r"```\w*\n(.*?)```", TEXT, re.DOTALL) + re.findall(
     r"`([^`]+)`", re.sub(r"```.*?```", "", TEXT, flags=re.DOTALL)
 )
-"""All that it shows as code; queries among it are tried on a real Prometheus."""
+"""All code in the runbook; its queries are tried on a real Prometheus."""
 
 
 def test_it_has_a_part_for_each_alert_and_each_part_is_of_an_alert() -> None:

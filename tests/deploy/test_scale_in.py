@@ -1,5 +1,5 @@
-"""Who takes a worker away tells it whether it comes back: the hooks of Kubernetes and systemd, with a process in the
-worker's place."""
+"""The hooks of Kubernetes and systemd tell a worker that is stopped whether it comes back; a process takes the worker's
+place."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TOKEN: Final = "a-token"
 
 @pytest.fixture
 def process() -> Iterator[subprocess.Popen[bytes]]:
-    """Ends with its first byte of standard input, or by a signal."""
+    """A process that ends with its first byte of standard input, or by a signal."""
     started = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     yield started
     started.kill()
@@ -38,13 +38,14 @@ def process() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def ended_by(process: subprocess.Popen[bytes]) -> int:
-    """The signal that it was sent; 0 if it lived on until now."""
+    """The signal that ended the process; 0 if it is still alive."""
     process.communicate(b"\n")
     return -process.returncode
 
 
 class ApiServer(HTTPServer):
-    """Answers as Kubernetes does: this about the StatefulSet to who has the token, nothing about others."""
+    """Answers as Kubernetes does: this about the StatefulSet to a client with the token, nothing about other
+    objects."""
 
     def __init__(self, authority: Path, found: dict[str, Any] | int) -> None:
         super().__init__(("127.0.0.1", 0), _Asked)
@@ -69,7 +70,7 @@ class _Asked(BaseHTTPRequestHandler):
         self.wfile.write(json.dumps({} if isinstance(found, int) else found).encode())
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nobody reads it."""
+        """Log nothing."""
 
 
 Ask = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -77,7 +78,7 @@ Ask = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def ask(tmp_path: Path, process: subprocess.Popen[bytes]) -> Iterator[Ask]:
-    """Runs the hook of a pod of this number, with what the API server says of its StatefulSet."""
+    """Runs the hook of the pod with this number, with the API server's answer about its StatefulSet."""
     account = tmp_path / "account"
     account.mkdir()
     authority = certificate(account / "ca.crt")
@@ -170,7 +171,8 @@ def test_the_hook_may_ask_what_it_asks_and_no_more_and_parsers_have_time_left() 
 def test_a_unit_that_is_disabled_leaves_when_it_is_stopped_and_an_enabled_one_does_not(
     process: subprocess.Popen[bytes], tmp_path: Path, enabled: bool, told: int
 ) -> None:
-    """The unit's own line, as systemd hands it to the shell, and systemd's own tool on units in a folder."""
+    """The test runs the unit's own line, as systemd hands it to the shell, and systemd's own tool on units in a
+    folder."""
     name = UNIT_FILE.name.replace("@", "@2")
     units, programs = tmp_path / "root" / "etc" / "systemd" / "system", tmp_path / "bin"
     units.mkdir(parents=True)

@@ -26,7 +26,7 @@ HOSTS: Final = ("news.example", "mirror.example", "archive.example")
 
 
 def pages(lap: int) -> Iterator[tuple[PageMeta, bytes]]:
-    """Chinese and English articles, some on two hosts, and a page that is no text; each lap has twice as many."""
+    """Chinese and English articles, some on two hosts, and a page that is not text; each lap has twice as many."""
     for number, article in enumerate(articles()[:: max(1, 4 >> lap)]):
         for copy in range(1 + number % 2):
             spider, job = CRAWLS[number % len(CRAWLS)]
@@ -40,7 +40,7 @@ def pages(lap: int) -> Iterator[tuple[PageMeta, bytes]]:
 
 @contextmanager
 def spider_at_work(bootstrap: str, prefix: str, folder: Path) -> Iterator[str]:
-    """A spider that has published some pages and waits for another one: ``host:port`` of its metrics."""
+    """The ``host:port`` of the metrics of a spider that has published some pages and waits for another one."""
     go_on = threading.Event()
     site = Site(numbered(12), before_page={"/page/11": partial(_wait, go_on)})
     with serve(site):
@@ -58,7 +58,7 @@ def spider_at_work(bootstrap: str, prefix: str, folder: Path) -> Iterator[str]:
 
 @contextmanager
 def watched_crawl(bootstrap: str, prefix: str, folder: Path, workers: int = 1) -> Iterator[tuple[Cluster, Prometheus]]:
-    """Workers whose pages Prometheus has seen arrive: counted once, and then more of them."""
+    """Workers whose page counts Prometheus has seen once, and then seen rise."""
     with Cluster(bootstrap, prefix, folder, (*SMALL, "near.track_changes=true")) as cluster:
         started = [cluster.start_worker() for _ in range(workers)]
         for worker in started:
@@ -73,7 +73,7 @@ def watched_crawl(bootstrap: str, prefix: str, folder: Path, workers: int = 1) -
             prometheus.query("sum(dedup_host_pages_total) > 0")
             prometheus.query("dedup_spider_confirmed_pages_total > 0")
             cluster.publish(pages(1))
-            cluster.publish(islice(pages(0), 10))  # once more: nothing of them is new
+            cluster.publish(islice(pages(0), 10))  # again: none of them is new
             cluster.wait_until_committed()
             yield cluster, prometheus
 
@@ -87,6 +87,6 @@ def _has_said_or_ended(worker: WorkerProcess) -> bool:
 
 
 def metrics_of(worker: WorkerProcess) -> str:
-    """``host:port`` of its metrics, empty while it has not said."""
+    """``host:port`` of its metrics, empty until the worker has printed it."""
     found = re.search(r"^metrics: http://(\S+)/metrics$", worker.said(), re.MULTILINE)
     return found[1] if found else ""

@@ -1,4 +1,4 @@
-"""Crawls whose callbacks are called once the verdict on their response is there."""
+"""Crawls whose callbacks run once the verdict on their response is there."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SELECT: Final = {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReacto
 
 
 def known(ended: Ended, site: Site) -> dict[str, list[str]]:
-    """What callbacks were told, by path: the verdicts, and where there was none the reason."""
+    """The verdicts that callbacks got, by path; the reason where there was no verdict."""
     found: dict[str, list[str]] = {}
     for url, told in ended.stats.get("spider/known", []):
         word = str(told) if not isinstance(told, dict) else told["verdict"] or f"no: {told['reason']}"
@@ -74,7 +74,7 @@ def test_every_callback_knows_the_verdict_on_its_response_or_why_there_is_none(
     site.pages |= {"/second": site.pages["/first"], "/lie": b"%PDF-1.7 no page"}
     odd = {
         "ROBOTSTXT_OBEY": True,
-        "JOBDIR": str(tmp_path / "job"),  # requests of callbacks are written down
+        "JOBDIR": str(tmp_path / "job"),  # requests from callbacks are written to the disk
         "ITEM_PIPELINES": {"scrapy.pipelines.files.FilesPipeline": 1},
         "ADDONS": {"crawler_plugin.Addon": 500},
         "FILES_STORE": str(tmp_path / "files"),
@@ -92,7 +92,7 @@ def test_every_callback_knows_the_verdict_on_its_response_or_why_there_is_none(
     ) | {"/again": ["unique", "refetch"]}
     assert ended.stats["spider_exceptions/count"] == 2, "those of the spider's own"
 
-    # What listens hears of each page once, with its request and response.
+    # Listeners hear of each page once, with its request and response.
     heard = Counter(verdict for _, verdict, _, _ in ended.stats["spider/judged"])
     told = Counter(word for words in known(ended, site).values() for word in words)
     assert heard == {word: told[word] for word in ("unique", "duplicate", "refetch", "dead")}
@@ -145,7 +145,7 @@ def test_without_workers_or_a_broker_callbacks_are_called_all_the_same_and_a_cra
         assert counted == {"callback_without_verdict/late": 6, "callback_without_verdict/too_large": 1}
         assert (ended.dedup["confirmed"], ended.stats["item_scraped_count"]) == (6, 6)
 
-        # No broker. The spool takes what finds no room, and the rest at the end.
+        # No broker. The spool takes the pages that find no room, and the rest at the end.
         away = to_nobody(topic_prefix) | {
             "DEDUP_FLUSH_TIMEOUT": 0,
             "DEDUP_BUFFER_BYTES": 4096,

@@ -1,4 +1,4 @@
-"""Crawls whose responses are captured: what callbacks get is on the topic, and nothing else."""
+"""Crawls whose responses are captured: exactly the responses that callbacks get are on the topic."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_every_response_that_a_callback_gets_is_published_if_it_is_a_page_and_no
     odd = {
         "ROBOTSTXT_OBEY": True,
         "RETRY_ENABLED": False,
-        "DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter",  # so that the page of a redirect is met twice
+        "DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter",  # so that the page of a redirect is fetched twice
         "ITEM_PIPELINES": {"scrapy.pipelines.files.FilesPipeline": 1},
         "ADDONS": {"crawler_plugin.Addon": 500},
         "FILES_STORE": str(tmp_path / "files"),
@@ -74,7 +74,7 @@ def test_every_response_that_a_callback_gets_is_published_if_it_is_a_page_and_no
     said = {url: flags for url, flags in told.items() if flags}
     assert said == {site.url("/notes.txt"): {"dedup-store": b"no", "dedup-pardon": b"yes"}}
     found = published(broker, topic_prefix, site)
-    # The page with the media is fetched for its link by the spider, and for items by the media pipeline.
+    # The spider fetches the page with the media for its link, and the media pipeline fetches it for items.
     assert found.pop("/media.html") == 1 < site.asked.count("/media.html")
     assert found.pop("/arrived") == 2, "by its link, and at the end of a redirect"
     assert found == dict.fromkeys(PUBLISHED - {"/arrived"}, 1)
@@ -185,7 +185,7 @@ def test_a_crawl_that_is_closed_while_its_requests_wait_comes_to_its_end(tmp_pat
 
 
 class Rendering:
-    """Marks responses as scrapy-playwright does, of which paths it is told."""
+    """Marks responses as scrapy-playwright does, for the given paths."""
 
     def __init__(self, paths: list[str]) -> None:
         self._paths = paths

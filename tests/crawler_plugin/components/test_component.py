@@ -1,4 +1,4 @@
-"""What all components have in common: one delivery for each crawl, and all of capture or nothing of it."""
+"""The common base of all components: one delivery for each crawl, and all parts of capture or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands in the file of dropped items, whatever items are and however the last crawl ended."""
+"""The content of the file of dropped items, for all kinds of items and all endings of the last crawl."""
 
 from __future__ import annotations
 

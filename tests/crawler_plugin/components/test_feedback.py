@@ -1,4 +1,4 @@
-"""What becomes of requests on their way out of the queue, and of crawls that learn."""
+"""Decisions on requests on their way out of the queue, and crawls that learn."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NEWS = "https://a.example/news/{}"
 
 
 def middleware(**settings: Any) -> FeedbackMiddleware:
-    """One that has seen twenty copies of a calendar, and explores nothing."""
+    """A middleware that has seen twenty copies of a calendar, and explores nothing."""
     told = {"ADDONS": {"crawler_plugin.Addon": 500}, "DEDUP_FEEDBACK": True, "DEDUP_FEEDBACK_EXPLORE": 1e-12}
     made = FeedbackMiddleware.from_crawler(get_crawler(Spider, told | settings))
     for number in range(20):

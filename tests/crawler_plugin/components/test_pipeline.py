@@ -1,4 +1,4 @@
-"""Items through the pipeline: which field becomes what, and what passes on without being a page."""
+"""Items through the pipeline: how each field is used, and which items pass on without being a page."""
 
 from __future__ import annotations
 

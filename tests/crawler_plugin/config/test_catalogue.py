@@ -1,4 +1,4 @@
-"""The list of the plugin's settings, against what reads them."""
+"""The list of the plugin's settings, compared with the code that reads them."""
 
 from __future__ import annotations
 

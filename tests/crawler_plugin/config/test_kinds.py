@@ -1,4 +1,4 @@
-"""Kinds of settings; what becomes of each setting is tested with all of them."""
+"""Kinds of settings; single settings are tested together with all the others."""
 
 from __future__ import annotations
 

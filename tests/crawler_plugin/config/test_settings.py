@@ -1,4 +1,4 @@
-"""From Scrapy's settings to the plugin's, and what is said of wrong ones."""
+"""From Scrapy's settings to the plugin's, and the errors on wrong ones."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ NEEDS: Final[Mapping[str, tuple[object, Sequence[Mapping[str, object]]]]] = {
     "DEDUP_BUFFER_BYTES": (4096, [{"DEDUP_MAX_PAGE_BYTES": 4096}]),
     "DEDUP_MAX_PAGE_BYTES": (2**27, [{"DEDUP_BUFFER_BYTES": 2**28}]),
 }
-"""Of each setting that needs another one a value that does, and what it may need."""
+"""For each setting that needs another one: a value with which it does, and the settings that it may need."""
 
 
 @pytest.mark.parametrize(("name", "needed"), [(name, each) for name, (_, needs) in NEEDS.items() for each in needs])
@@ -125,7 +125,7 @@ def test_what_a_setting_needs_may_come_from_project_or_spider_and_is_looked_at_w
 
 
 def test_settings_that_need_others_are_all_walked_over() -> None:
-    """Of all pairs: where both pass alone in a project, nothing is refused before the spider's are merged."""
+    """For all pairs: where both settings pass alone in a project, none is refused before the spider's are merged."""
     values = {name: value for name, (value, _) in NEEDS.items()} | {"DEDUP_MODE": "local", "DEDUP_AWAIT": 1}
     for size in (1, 2, 3):
         for names in itertools.combinations(values, size):

@@ -1,4 +1,4 @@
-"""What becomes of a request."""
+"""Decisions on a request."""
 
 from __future__ import annotations
 

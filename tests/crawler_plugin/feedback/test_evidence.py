@@ -1,4 +1,4 @@
-"""Counts that fade, what groups pass on, and the bound."""
+"""Counts that fade, verdicts that groups pass on, and the bound."""
 
 from __future__ import annotations
 

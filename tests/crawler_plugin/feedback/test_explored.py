@@ -1,4 +1,4 @@
-"""How much is dropped, by what explored pages have shown; and by whom that can be abused."""
+"""The number of dropped requests, by the verdicts on explored pages; and attacks on that rule."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ COPIES, HONEST = "copy", "honest"
 
 
 def crawl(pages: Iterable[tuple[str, str]], policy: FeedbackPolicy, late: int) -> dict[str, list[str]]:
-    """URLs by what became of them; verdicts come so many requests late. What waits is made at the end."""
+    """URLs by the decision on them; verdicts come ``late`` requests late. Waiting requests are made at the end."""
     known = TemplateMemory(policy)
     coming: deque[tuple[int, str, str]] = deque()
     waiting = {each: deque[tuple[str, str]]() for each in (None, *BEHIND)}  # the better ones first
     waiting[None].extend(pages)
     became: dict[str, list[str]] = {"dropped": [], "made": []}
     for number in itertools.count():
-        while coming and (coming[0][0] <= number - late or not waiting[None]):  # others wait longer than verdicts
+        while coming and (coming[0][0] <= number - late or not waiting[None]):  # the rest waits longer than verdicts
             known.learn(*coming.popleft()[1:])
         was = next((each for each, queue in waiting.items() if queue), None)
         if not waiting[was]:
@@ -44,7 +44,7 @@ def crawl(pages: Iterable[tuple[str, str]], policy: FeedbackPolicy, late: int) -
 
 
 def attack(copies: int, honest: int) -> list[tuple[str, str]]:
-    """Copies under a template first, then honest pages of the same."""
+    """Copies under a template first, then honest pages of the same template."""
     return [(SITE.format(n), COPIES if n < copies else HONEST) for n in range(copies + honest)]
 
 
@@ -68,7 +68,7 @@ def test_copies_that_are_laid_out_first_have_no_honest_page_dropped_however_late
 def test_with_more_copies_no_more_is_dropped_than_is_stated_from_one_explored_page_to_the_next(
     copies: int, times: int, late: int
 ) -> None:
-    """Of hundreds of copies many wait, and are made before the honest pages that wait."""
+    """Many of the hundreds of copies wait, and are fetched before the honest pages that wait."""
     policy = FeedbackPolicy("drop")
     most = ExploredPages(policy.explore).most
     assert most == 40

@@ -54,7 +54,7 @@ def test_postponed_requests_wait_in_redis_behind_all_others(tmp_path: Path) -> N
             "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
             "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter",
             "SCHEDULER_PERSIST": True,
-            "DOWNLOAD_DELAY": 0.02,  # else a busy machine ends the crawl before it has judged enough to learn from
+            "DOWNLOAD_DELAY": 0.02,  # gives a busy machine the time to judge enough pages
             "REDIS_URL": f"redis://127.0.0.1:{client.connection_pool.connection_kwargs['port']}/0",
         }
         learned = crawl_traps(tmp_path, TrapSite(articles=6), 350, DEDUP_FEEDBACK=True, **told)

@@ -1,4 +1,4 @@
-"""What was learned, on disk and back."""
+"""A crawl's knowledge, written to disk and read back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a crawl knows of its groups, and how it decides by it."""
+"""A crawl's memory of its groups, and its decisions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SITE = "https://a.example"
 
 
 def memory(**policy: Any) -> TemplateMemory:
-    """One that explores nothing, so that what it decides is certain."""
+    """A memory that explores nothing, so that its decisions are certain."""
     return TemplateMemory(FeedbackPolicy(**{"explore": 1e-12} | policy))
 
 
@@ -81,7 +81,7 @@ def test_one_trap_alone_says_nothing_of_the_rest_of_its_host() -> None:
 
 
 def fetch(known: TemplateMemory, path: str, same_as: str | None = None) -> None:
-    """It is asked for and judged."""
+    """Request the page and learn from its verdict."""
     known.let_go(SITE + path)
     known.learn(SITE + path, "duplicate" if same_as else "unique", SITE + same_as if same_as else None)
 
@@ -90,7 +90,7 @@ def fetch(known: TemplateMemory, path: str, same_as: str | None = None) -> None:
 def test_what_varies_pages_in_one_section_varies_them_in_another_and_only_where_the_page_was_asked_for(
     variation: str,
 ) -> None:
-    """Whichever of the two was fetched first, and however many other pages of the template were new."""
+    """It does not matter which of the two was fetched first, nor how many other pages of the template were new."""
     known = memory()
     for section in "abcde":
         for number in range(5):

@@ -1,4 +1,4 @@
-"""To which groups a URL belongs, the narrowest first."""
+"""The groups that a URL belongs to, the narrowest first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is enough to say for good that a variation changes nothing."""
+"""The evidence that is enough for a rule that a variation changes nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SITE = "https://a.example"
 
 
 def memory_of(pages: int, share_different: float, seed: int = 0, addresses: int = 1) -> TemplateMemory:
-    """Lists with further pages, which show the same list but on that share of them."""
+    """Lists with further pages, which show the same list except on this share of the pages."""
     chance = random.Random(seed)
     known = TemplateMemory(FeedbackPolicy())
     for number in range(pages):

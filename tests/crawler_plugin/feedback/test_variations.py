@@ -1,4 +1,4 @@
-"""What may be left out of a URL."""
+"""The parts that may be left out of a URL."""
 
 from __future__ import annotations
 

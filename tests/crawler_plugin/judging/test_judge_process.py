@@ -40,7 +40,7 @@ def config(folder: Path, **sections: Any) -> str:
 
 
 def record(page: FetchedPage) -> PageRecord:
-    """What the crawl would hand over."""
+    """The record that the crawl would hand over."""
     sent = page.record(0, 0)
     return PageRecord(page.url, sent.key or b"", sent.value or b"", tuple(sent.headers))
 
@@ -51,7 +51,7 @@ def judged(state: Path) -> int:
 
 
 class Judging:
-    """A judge, and which process it is."""
+    """A judge and the id of its process."""
 
     def __init__(self, folder: Path, **sections: Any) -> None:
         before = children()
@@ -154,7 +154,7 @@ def test_when_the_disk_is_full_judging_is_over_and_so_it_says_when_it_is_closed(
 
 
 def test_large_pages_and_long_verdicts_at_once_stop_neither_end(judging: Callable[..., Judging]) -> None:
-    """Both pipes are full at times: each copy's verdict names a URL of 2 kB, and of these come 2 MB."""
+    """Both pipes are full at times: each copy's verdict names a URL of 2 kB, 2 MB in all."""
     one = judging()
     words = " ".join(f"word{number}" for number in range(300))
     urls = [f"http://a.example/{number}/{'x' * 2000}" for number in range(1000)]
@@ -252,7 +252,7 @@ def as_frames(*frames: Any) -> str:
 
 
 LATE: Final = "; exec cat >/dev/null"
-"""It lives on."""
+"""The process lives on."""
 VERDICT: Final = PageJudged("unique", None, None, None, "new", False, "")
 
 

@@ -30,7 +30,7 @@ SCRAPY: Final = tuple(int(part) for part in scrapy.__version__.split(".")[:2])
 JUDGE: Final = b"worker.local.serving"
 READER: Final = b"worker.pool.child_main"
 HELD: Final = "/held"
-"""A page that is answered last, when the test says so."""
+"""A page that the site serves last, when the test says so."""
 
 
 def expect(event: threading.Event) -> None:
@@ -38,7 +38,7 @@ def expect(event: threading.Event) -> None:
 
 
 def text(number: int) -> str:
-    """One that is near to no other."""
+    """A text that is near to no other."""
     return " ".join(f"{word}{number}" for word in WORDS)
 
 
@@ -47,7 +47,7 @@ def page(words: str) -> bytes:
 
 
 def site_of_copies() -> Site:
-    """Four pages, each with a copy elsewhere: of the first two the same, of the others with a word less."""
+    """Four pages, each with a copy elsewhere: exact copies of the first two, copies of the others without one word."""
     pages = {f"/page/{number}": page(text(number)) for number in range(4)}
     copies = {f"/copy/{number}": page(text(number).removeprefix(WORDS[0] if number > 1 else "")) for number in range(4)}
     return Site(pages | copies)
@@ -69,7 +69,7 @@ def settings_of(folder: Path, **config: Any) -> dict[str, Any]:
 
 
 def items(folder: Path, field: str = "dedup") -> dict[str, Any]:
-    """What the feed has of each page."""
+    """The feed's item for each page."""
     lines = (folder / "items.jsonl").read_text(encoding="utf-8").splitlines()
     return {item["url"]: item.get(field, "untold") for item in map(json.loads, lines)}
 
@@ -79,7 +79,7 @@ def counted(ended: Ended, group: str) -> dict[str, int]:
 
 
 def judged(state: Path, scratch: Path) -> int:
-    """How many pages a state holds that a crawl has open."""
+    """How many pages a state holds while a crawl has it open."""
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir()
     shutil.copy(state / "index.blocks", scratch)
@@ -98,7 +98,8 @@ def test_crawls_tell_items_the_verdict_and_know_what_earlier_ones_saw_however_th
     site.before = lambda number: expect(reader_hangs)
     site.before_page[HELD] = lambda: expect(may_end)
     with serve(site):
-        # The process that reads pages hangs: callbacks and requests go on. Nobody else may use the state meanwhile.
+        # The process that reads pages hangs: callbacks and requests go on. No other process may use the state at that
+        # time.
         first = Crawl(tmp_path, "judged", site.url("/"), told | {"JOBDIR": str(tmp_path / "crawl")})
         wait_for(lambda: len(children(first.pid, JUDGE)) == 1, "the process that judges", pause=0.05)
         (judge,) = children(first.pid, JUDGE)
@@ -120,7 +121,7 @@ def test_crawls_tell_items_the_verdict_and_know_what_earlier_ones_saw_however_th
         first.send_signal(signal.SIGKILL)
         assert first.end().returncode == -signal.SIGKILL
 
-        # The next one knows them. It is stopped by Ctrl-C, which comes to its judge, too, before the last page comes.
+        # The next crawl knows them. Ctrl-C, which also reaches its judge, stops it before the last page comes.
         stopped = Crawl(tmp_path, "judged", site.url("/"), told | {"DEDUP_STATE": str(state)})
         stopped.wait_for_log(rf"(?s)(Scraped from.*){{{all_but_last}}}")
         for pid in (*children(stopped.pid, JUDGE), stopped.pid):

@@ -1,4 +1,4 @@
-"""What a crawl tells Prometheus: named by its conventions, read by its own parser, whatever spiders are called."""
+"""A crawl's metrics for Prometheus: named by its conventions, read by its own parser, whatever spiders are called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""One server a process and address: crawls come and go, ports give way, and a real crawl is seen while it runs."""
+"""One server per process and address: crawls come and go, taken ports are passed over, and a real crawl is seen while
+it runs."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ def test_crawls_of_one_process_share_a_server_which_ends_with_the_last_of_them()
     hide(ANY, two)
     with pytest.raises(OSError):
         ask(address)
-    hide(ANY, two)  # and once more, where a crawl could not be shown
+    hide(ANY, two)  # and again, as for a crawl that could not be shown
 
 
 def test_only_metrics_are_told_and_only_who_asks_with_get_is() -> None:
@@ -74,7 +75,7 @@ def where(crawl: Crawl) -> ListenAddress:
 
 
 def numbers(address: ListenAddress) -> dict[str, float]:
-    """By name without prefix, the last label's value behind a space where there is a third."""
+    """The values by name without prefix; where there is a third label, its value follows behind a space."""
     return {
         " ".join([sample.name.removeprefix("dedup_spider_"), *list(sample.labels.values())[2:]]): sample.value
         for family in text_string_to_metric_families(ask(address)[1])

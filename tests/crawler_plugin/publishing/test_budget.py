@@ -60,7 +60,7 @@ def test_without_limit_nobody_waits() -> None:
 
 @hypothesis.given(st.lists(st.one_of(st.integers(1, 100), st.none()), max_size=60))
 def test_the_limit_holds_and_the_order_too(steps: list[int | None]) -> None:
-    """A number: a page of this cost comes. None: the oldest one that is held is done with."""
+    """A number: a page of this cost comes. None: the oldest held page is done with."""
     budget = Budget(100)
     held: deque[int] = deque()
     waiting: deque[tuple[int, int]] = deque()

@@ -1,4 +1,4 @@
-"""kafka-python as the plugin uses it: its options, the look at the topic, its silence."""
+"""kafka-python as the plugin uses it: its options, the check of the topic, its silence."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def options(*servers: str, **connection: Any) -> dict[str, Any]:
 
 
 def test_what_is_passed_through_is_known_to_the_client_and_leaves_delivery_alone() -> None:
-    passed_through = set(KAFKA_OPTIONS) - set(OAUTH_OPTIONS)  # of which a token provider is made before
+    passed_through = set(KAFKA_OPTIONS) - set(OAUTH_OPTIONS)  # a token provider is made from these before
     connection: dict[str, Any] = dict.fromkeys(passed_through, "the user's")
     made = options("a:1", **connection)
     assert set(made) <= set(KafkaProducer.DEFAULT_CONFIG)

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.cluster
 
 PREFIX = "faults."
 LITTLE = {"DEDUP_MAX_PAGE_BYTES": 30_000, "DEDUP_BUFFER_BYTES": 120_000, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 100_000}
-"""Room for a few of the large pages, here and in what Scrapy holds of items that wait: so a crawl stands still."""
+"""Room for a few of the large pages, here and among the waiting items that Scrapy holds: so a crawl stands still."""
 TROUBLE = "Kafka takes no pages"
 
 
@@ -82,7 +82,7 @@ def test_a_broker_that_dies_in_mid_crawl_and_comes_back_gets_every_page(away: Lo
             away.start()
 
     with serve(Site(numbered(150, size=20_000), before=fate)) as site:
-        one_by_one = {"CONCURRENT_REQUESTS": 1}  # so that no answer comes while the broker is being killed or started
+        one_by_one = {"CONCURRENT_REQUESTS": 1}  # so that no response arrives while the broker is killed or started
         ended = crawl(tmp_path, site, **to_kafka(away.bootstrap_servers, PREFIX), **one_by_one)
     assert {record.meta.url for record in records(away.bootstrap_servers, PREFIX)} == site.urls
     assert (ended.dedup["published"], ended.dedup["confirmed"], ended.dedup["unconfirmed"]) == (150, 150, 0)
@@ -139,7 +139,7 @@ def test_a_crawl_whose_broker_hangs_ends_without_a_trace_of_kafka_python(
 
 def test_a_crawl_without_pages_does_not_wait_for_a_broker(tmp_path: Path) -> None:
     with serve(Site({})) as site:
-        # With the default timeout of 30 s it would not be over before the deadline of a second try to connect.
+        # With the default timeout of 30 s the crawl would not end before the deadline of a second try to connect.
         ended = crawl(tmp_path, site, **to_nobody(PREFIX), DEDUP_FLUSH_TIMEOUT=86400)
     assert ended.dedup == {"unconfirmed": 0, "spool/found": 0, "spool/left": 0}
     assert ended.stats["finish_reason"] == "finished"

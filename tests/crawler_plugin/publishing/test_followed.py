@@ -53,7 +53,7 @@ def page(number: int) -> bytes:
 
 
 def site_of_copies(count: int) -> Site:
-    """So many pages, each with a copy elsewhere, and one that cannot be read."""
+    """``count`` pages, each with a copy elsewhere, and a page that cannot be read."""
     pages = {f"/page/{number}": page(number) for number in range(count)}
     copies = {f"/copy/{number}": page(number) for number in range(count)}
     return Site(pages | copies | {"/paper": b"%PDF-1.7 no page"})
@@ -68,7 +68,7 @@ def items(folder: Path) -> list[dict[str, Any]]:
 
 
 def verdicts(cluster: Cluster, job: str) -> dict[str, list[str]]:
-    """Those on each URL of a job, in the order of its fetches."""
+    """The verdicts on each URL of a job, in the order of its fetches."""
     found = [Verdict.decode(record.value) for record in read(cluster.bootstrap, cluster.prefix + VERDICTS)]
     of_job: dict[str, list[str]] = defaultdict(list)
     for record in sorted(found, key=lambda record: record.source):
@@ -78,7 +78,7 @@ def verdicts(cluster: Cluster, job: str) -> dict[str, list[str]]:
 
 
 def rows_of(cluster: Cluster, job: str) -> dict[str, list[str]]:
-    """What the command ``verdicts --job`` prints, dead letters too; its sum is right, or it fails."""
+    """The output of the command ``verdicts --job``, with dead letters; the command fails if its sum is wrong."""
     options = [word for pair in cluster.overrides for word in ("--set", pair)]
     printed = subprocess.run(
         [sys.executable, "-m", "worker", "verdicts", "--job", job, *options],
@@ -126,7 +126,7 @@ def test_feeds_of_two_crawls_at_once_hold_what_verdicts_keep_though_the_worker_i
         ended = one.end(), two.end()
         of_items, of_pages = verdicts(cluster, "one"), verdicts(cluster, "two")
 
-        # As python -m worker verdicts --job tells: of each crawl its own pages, as many as it has published.
+        # According to python -m worker verdicts --job each crawl has its own pages, as many as it has published.
         paper = site.url("/paper")
         assert rows_of(cluster, "one") == of_items | {paper: ["dead"]}
         assert rows_of(cluster, "two") == of_pages | {paper: ["dead"] * 2}
@@ -137,14 +137,14 @@ def test_feeds_of_two_crawls_at_once_hold_what_verdicts_keep_though_the_worker_i
         assert len(of_items) == 24
         assert ended[0].dedup["verdict/duplicate"] + len(found) == 25
 
-        # What the crawls have learned are the verdicts on their own pages, and no others.
+        # The crawls have learned the verdicts on their own pages, and no others.
         learned = read_known(folders["one"] / "job" / FILE)
         assert learned is not None
         of_copies = [told for url, (told,) in of_items.items() if "/copy/" in url]
         counts = learned.groups["127.0.0.1/copy/{number}"]
         assert (counts.verdicts, counts.found) == (12, sum(told in KEPT for told in of_copies))
 
-        # Captured responses: two items of each page's first fetch, one of its second. The start page is a page, too.
+        # Captured responses: two items from each page's first fetch, one from its second. The start page is a page too.
         kept: dict[str, list[str]] = defaultdict(list)
         for item in items(folders["two"]):
             kept[item["url"]].append(item["dedup"]["verdict"])
@@ -180,7 +180,7 @@ def test_items_that_wait_too_long_pass_without_a_verdict_and_it_is_said_why(
         assert f"topic {topic_prefix}dead-letters, {topic_prefix}verdicts not found" in ended.log
         assert "passes without the verdict on its page: it was not there after DEDUP_AWAIT=0.3 seconds" in ended.log
 
-        # No broker at all. The spool takes what finds no room.
+        # No broker at all. The spool takes the pages that find no room.
         away = to_nobody(topic_prefix) | {
             "DEDUP_FLUSH_TIMEOUT": 0,
             "DEDUP_BUFFER_BYTES": 4096,
@@ -200,7 +200,7 @@ def heard() -> list[tuple[ComingVerdict, Told]]:
 
 @pytest.fixture
 def followed(heard: list[tuple[ComingVerdict, Told]]) -> FollowedVerdicts:
-    """It is not started."""
+    """Followed verdicts that are not started."""
 
     def at_once(function: Callable[[], None]) -> None:
         function()

@@ -1,4 +1,4 @@
-"""What the topic ``jobs`` is told of a run: that it has begun, and how many pages of which job there were."""
+"""The marks of a run on the topic ``jobs``: that it has begun, and how many pages of each job there were."""
 
 from __future__ import annotations
 

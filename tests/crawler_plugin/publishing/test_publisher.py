@@ -95,7 +95,7 @@ def mortal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalBroker]:
 
 @pytest.fixture
 def own(mortal: LocalBroker, topic_prefix: str) -> LocalBroker:
-    """It runs, whatever the test before did to it, with a topic of this test's own."""
+    """The running broker, whatever the test before did to it, with a topic of this test's own."""
     mortal.start()
     make_topic(mortal.bootstrap_servers, topic_prefix)
     return mortal
@@ -277,7 +277,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 
 def lower_the_limit(broker: str, topic: str, limit: int) -> None:
-    """Comes back when the broker has it in force."""
+    """Lower the topic's limit, and return when the broker applies it."""
     admin = KafkaAdminClient(bootstrap_servers=broker)
     told = {"max.message.bytes": str(limit)}
     admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, told)])

@@ -1,4 +1,4 @@
-"""What is said of pages on their way to Kafka: each line names the next move."""
+"""Log lines about pages on their way to Kafka: each line names the next step."""
 
 from __future__ import annotations
 

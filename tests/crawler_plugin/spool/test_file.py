@@ -1,4 +1,5 @@
-"""The spool's file: nothing is lost whenever the process ends, nobody else writes it, a full disk leaves it whole."""
+"""The spool's file: nothing is lost whenever the process ends, only one process writes it, a full disk leaves it
+whole."""
 
 from __future__ import annotations
 
@@ -104,7 +105,7 @@ def test_marks_lie_beside_the_pages_are_no_pages_and_go_with_the_last(path: Path
         assert spool.keep_marks(found) is bool(left)
         spool.close()
         assert path.exists() is bool(left)
-        found = found * 2  # the earlier ones are there still
+        found = found * 2  # the earlier ones are still there
 
 
 def test_pages_beyond_the_limit_are_not_taken_and_the_others_are_whole(path: Path) -> None:
@@ -208,7 +209,7 @@ def test_damage_is_named_with_its_place_and_its_page(path: Path) -> None:
 
 
 def change(path: Path, place: int) -> None:
-    """One byte, while the file is open."""
+    """Change one byte while the file is open."""
     with path.open("r+b") as file:
         file.seek(place)
         (byte,) = file.read(1)
@@ -244,7 +245,7 @@ def test_a_spool_that_is_damaged_while_it_is_taken_over_stays_where_it_is(path: 
 @hypothesis.given(st.data())
 @hypothesis.settings(suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture])
 def test_wherever_a_crawl_is_killed_no_page_that_was_acknowledged_is_missing(path: Path, data: st.DataObject) -> None:
-    """The process ends without a word between any two steps, at times in the middle of a write."""
+    """The process ends abruptly between any two steps, sometimes in the middle of a write."""
     path.unlink(missing_ok=True)
     acknowledged: set[str] = set()
     sent: set[str] = set()

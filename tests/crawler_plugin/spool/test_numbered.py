@@ -1,4 +1,5 @@
-"""One name a spider and folder: crawls at once do not meet, and whoever comes next sends what all of them have left."""
+"""One name per spider and folder: simultaneous crawls use different files, and the next crawl sends the pages that all
+of them left."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ def names(path: Path) -> list[str]:
 
 
 def killed(path: Path, *pages: int, to: Destination = HERE) -> None:
-    """A crawl that had these pages in its spool and ended without a word: its lock goes with it."""
+    """A crawl that had these pages in its spool and was killed: its lock ends with it."""
     spool = open_numbered(path, ROOM, to).spool
     assert spool.append(numbered(*pages)).pages == len(pages)
     spool._held.close()

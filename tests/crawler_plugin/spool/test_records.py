@@ -1,4 +1,4 @@
-"""Records of a spool: what goes in comes out, and damage costs no page but the damaged one."""
+"""Records of a spool: written pages are read back, and damage costs no page but the damaged one."""
 
 from __future__ import annotations
 

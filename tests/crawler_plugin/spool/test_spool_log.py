@@ -1,4 +1,4 @@
-"""What is said of a spool: each line names the next move."""
+"""Log lines about a spool: each line names the next step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The spool's file in a thread of its own, seen from the event loop: nothing is told before the disk has it."""
+"""The spool's file in a thread of its own, seen from the event loop: a page is reported only once the disk has it."""
 
 from __future__ import annotations
 
@@ -111,14 +111,14 @@ def test_a_spool_that_another_crawl_has_is_not_opened(path: Path) -> None:
 
 
 def test_at_the_exit_pages_are_written_once_even_where_nobody_heard_that_they_are_there(path: Path) -> None:
-    """The event loop ended between the writing and the telling: the page is there, and is not written again."""
+    """The event loop ended between the writing and the report: the page is there, and is not written again."""
     storage = Storage()
     written = threading.Event()
 
     async def crawl() -> None:
         await storage.open(event_loop(), opening(path))
         await storage.store(page(1))
-        # From here on nothing is told to the loop any more.
+        # From here on the loop gets no reports any more.
         storage._call = lambda function: written.set()
         waiting = asyncio.ensure_future(storage.store(page_of_which_nobody_heard))
         await asyncio.to_thread(written.wait)
