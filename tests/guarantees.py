@@ -1,9 +1,9 @@
-"""The guarantees, checked on what was left on the topics, by whomever: a simulated world or a real broker.
+"""The guarantees, checked on the records on the topics, of a simulated world or of a real broker.
 
-J1 (G1) no two live survivors with different URLs are near, unless the later one was pardoned; one that was forgotten is
-none. J2 (G2) a duplicate names an earlier live survivor that it is near to. J3 (G3, G5) whoever committed a page, and
-whenever, its verdict is a function of the log: it follows from J5. J4 (G4) every page is accounted for once. J5
-verdicts equal the oracle's.
+J1 (G1) no two live survivors with different URLs are near, unless the later one was pardoned; a forgotten survivor does
+not count. J2 (G2) a duplicate names an earlier live survivor that it is near to. J3 (G3, G5) a page's verdict is a
+function of the log, whichever worker committed it and when: it follows from J5. J4 (G4) every page is accounted for
+once. J5 verdicts equal the oracle's.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class Violation(AssertionError):
 
 @dataclass(frozen=True)
 class Traces:
-    """Everything that the topics hold. ``passed`` counts the records of ``deduplicated`` by (partition, key).
+    """Everything on the topics. ``passed`` counts the records of ``deduplicated`` by (partition, key).
 
-    ``output`` is the workers' ``output.mode``. Of a generation that began with a copied index, ``known`` is what was
-    copied. Pages that were only ``counted`` have a verdict, unless they could not be read, and are in no output.
+    ``output`` is the workers' ``output.mode``. For a generation that began with a copied index, ``known`` is the copied
+    content. Pages that were only ``counted`` have a verdict, unless they could not be read, and are in no output.
     """
 
     log: list[tuple[int, Batch | Forget]]
@@ -58,7 +58,7 @@ def check_guarantees(traces: Traces) -> dict[Source, Verdict | None]:
     """The verdict of each page by its source, None for a dead letter.
 
     Raises:
-        Violation: the first promise that is broken.
+        Violation: for the first broken promise.
     """
     expected = verdicts(traces.log, traces.near, scheme=traces.scheme, ttl=traces.ttl, known=deepcopy(traces.known))
     unread = frozenset(source for source in traces.counted if source in expected and expected[source].outcome == "dead")
@@ -69,7 +69,7 @@ def check_guarantees(traces: Traces) -> dict[Source, Verdict | None]:
 
 
 def check_accounts(traces: Traces, unread: frozenset[Source] = frozenset()) -> dict[Source, Verdict | None]:
-    """J4: pages in = unique + duplicate + refetch + dead letter, each once; ``unread`` ones leave nothing."""
+    """J4: pages in = unique + duplicate + refetch + dead letter, each once; ``unread`` pages leave nothing."""
     committed: dict[Source, Verdict | None] = {record.source: record for record in traces.verdicts}
     committed |= dict.fromkeys(traces.dead)
     times = Counter(record.source for record in traces.verdicts) + Counter(traces.dead)
@@ -88,7 +88,7 @@ def check_accounts(traces: Traces, unread: frozenset[Source] = frozenset()) -> d
 
 
 def check_verdicts(committed: dict[Source, Verdict | None], expected: dict[Source, Expected]) -> None:
-    """J5: what was committed is what the oracle says."""
+    """J5: the committed verdicts are those of the oracle."""
     for source, record in committed.items():
         wanted = expected.get(source)
         if wanted is None:

@@ -1,4 +1,4 @@
-"""The commands of the handbook, taken from its pages and run as they stand there."""
+"""The commands of the handbook, taken from its pages and run exactly as printed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FENCE: Final = re.compile(r"^( *)```(\w+)\n(.*?)^\1```$", re.MULTILINE | re.DOT
 
 
 def section(page: str, heading: str) -> str:
-    """What stands below a heading, up to the next one that is not deeper."""
+    """The text below a heading, up to the next heading that is not deeper."""
     text = (HOW_TO / f"{page}.md").read_text(encoding="utf-8")
     found = re.search(rf"^(#+) {re.escape(heading)}\n(.*?)(?=^#{{1,2}} |\Z)", text, re.MULTILINE | re.DOTALL)
     assert found, f"{page}.md has no heading {heading}"
@@ -32,7 +32,7 @@ def blocks(page: str, heading: str, kind: str = "sh") -> list[str]:
 
 
 def commands(page: str, heading: str) -> list[str]:
-    """The lines of its shell blocks, each a command; what stands behind `` # `` is for people."""
+    """The lines of its shell blocks, each a command; the text behind `` # `` is a comment."""
     lines = "".join(blocks(page, heading)).splitlines()
     return [line.partition(" # ")[0].strip() for line in lines if line.strip()]
 
@@ -40,10 +40,10 @@ def commands(page: str, heading: str) -> list[str]:
 def play(
     command: str, cluster: Cluster, others: Mapping[str, str] | None = None, **settings: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run one as its reader would, with the workers' settings in the environment.
+    """Run a command as a reader would, with the workers' settings in the environment.
 
-    ``others`` says what stands on the page for what is another here (an address, a number). ``settings`` are further
-    ones by their names in the environment.
+    ``others`` maps values on the page to those in this test (an address, a number). ``settings`` are further settings
+    by their names in the environment.
     """
     for shown, here in (others or {}).items():
         assert shown in command, f"{command!r} has no {shown!r}"

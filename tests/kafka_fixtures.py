@@ -1,6 +1,6 @@
 """The real broker for tests: one for the whole session, and names of topics that no other test uses.
 
-A broker that does not start is an error of every test that asks for it, never a skip.
+A broker that does not start is an error of every test that uses it, never a skip.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from worker.broker.server import LocalBroker
 
 @pytest.fixture(scope="session", autouse=True)
 def kafka_version(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Brokers that tests start within this process are of the version that ``--kafka-version`` names."""
+    """Brokers that tests start in this process have the version that ``--kafka-version`` names."""
     version = request.config.getoption("--kafka-version")
     with pytest.MonkeyPatch.context() as patched:
         if version:
@@ -34,5 +34,5 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def topic_prefix() -> str:
-    """A prefix of topics and groups that is this test's own, ending in a dot."""
+    """A prefix for topics and groups that only this test uses, ending in a dot."""
     return f"test-{uuid.uuid4().hex[:12]}."

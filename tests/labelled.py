@@ -1,5 +1,5 @@
-"""What ``DEDUP_TEST_DATA`` names: one or several folders, written as ``PATH`` is, a set of labelled pages in each; one
-may hold the test data of standards instead."""
+"""The data that ``DEDUP_TEST_DATA`` names: one or several folders, written like ``PATH``, each with a set of labelled
+pages; one folder may hold the test data of standards instead."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from worker.sizing.pages import Page, pages_of
 
 VARIABLE: Final = "DEDUP_TEST_DATA"
 URL_TESTS: Final = "urltestdata.json"
-"""Of web-platform-tests; the folder that holds it is that of the standards."""
+"""A folder of web-platform-tests; the folder that holds it is the one of the standards."""
 
 
 def folders(named: str | None) -> list[Path]:
@@ -31,7 +31,7 @@ def _named(named: str | None) -> list[Path]:
 
 
 def some_of_each(sets: Sequence[Path], most: int) -> list[Page]:
-    """At most so many pages, as many of each set as of the others, drawn by a fixed seed, in the order of the files."""
+    """At most ``most`` pages, equally many from each set, drawn with a fixed seed, in the order of the files."""
     chance = random.Random(1)
     drawn = []
     for folder in sets:

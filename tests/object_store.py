@@ -1,4 +1,4 @@
-"""A real object store, in this process: moto's S3, asked by s3fs over HTTP."""
+"""A real object store, in this process: moto's S3, reached by s3fs over HTTP."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 @pytest.fixture(scope="module")
 def bucket() -> Iterator[str]:
-    """The URL of an empty bucket. The environment says where its server is, for child processes, too."""
+    """The URL of an empty bucket. The environment says where its server is, also for child processes."""
     import fsspec
     from moto.server import ThreadedMotoServer
 

@@ -1,4 +1,4 @@
-"""Methods beside the worker's, against their definitions."""
+"""The methods other than the worker's, compared with their definitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choosing settings by labelled pairs, against a readable choice."""
+"""Choosing settings by labelled pairs, compared with a readable choice."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ANSWERS = [Candidate({"k": k}, OfWorker("simhash", Recipe(), SimHashNear(k))) fo
 
 
 def world(distances: Sequence[tuple[int, int | None]]) -> tuple[list[Pair], Collection]:
-    """A pair of its own documents for each distance, with its label."""
+    """A labelled pair of two new documents for each distance."""
     kept, pairs = {}, []
     for number, (distance, label) in enumerate(distances):
         a, b = f"a{number}", f"b{number}"
@@ -59,7 +59,8 @@ def test_the_frontier_holds_what_finds_more_with_more_false_ones() -> None:
 
 
 def test_expected_is_judged_on_pairs_that_had_no_part_in_the_choice() -> None:
-    """Nothing is false but one pair: whichever fold it is in, the others allow k = 3, and it is false there."""
+    """Only one pair is false: whichever fold it is in, the others allow k = 3, with which the pair is called
+    falsely."""
     found = calibrate(*world([(3, 1)] * 200 + [(40, 0)] * 199 + [(3, 0)]), ANSWERS, 0.0)
     assert found.fitted.false_positives == Share(0, 200)
     assert found.expected.false_positives == Share(1, 200)

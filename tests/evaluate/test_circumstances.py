@@ -1,4 +1,4 @@
-"""What is said beside a measurement."""
+"""The circumstances that are recorded with a measurement."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def evaluated(bodies: Mapping[str, str], pairs: list[Pair], field: Field) -> Eva
 
 @pytest.fixture(scope="module")
 def pages() -> Evaluation:
-    """Two copies, and two bodies that are no pages."""
+    """Two copies, and two bodies that are not pages."""
     page = "<html><body><article><p>The goose on the roof looked down and hissed.</p></article></body></html>"
     bodies = {"page": page, "copy": page, "pdf": "%PDF-1.7 goose", "png": "GIF89a goose"}
     pairs = [Pair("page", "copy", 1, "en", None), Pair("pdf", "page", 1, "en", None), Pair("pdf", "png", 0, "en", 7)]

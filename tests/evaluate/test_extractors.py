@@ -1,4 +1,4 @@
-"""What finds main content in other programs."""
+"""The extractors of main content in other programs."""
 
 from __future__ import annotations
 

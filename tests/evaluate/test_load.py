@@ -1,4 +1,4 @@
-"""Block load, against what it means."""
+"""Block load, compared with its definition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each method says of two texts."""
+"""Each method's answer on two texts."""
 
 from __future__ import annotations
 

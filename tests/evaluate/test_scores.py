@@ -1,4 +1,4 @@
-"""Shares, intervals and the groups that pairs are counted in."""
+"""Shares, intervals and the groups in which pairs are counted."""
 
 from __future__ import annotations
 

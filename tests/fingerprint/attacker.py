@@ -1,8 +1,8 @@
-"""Somebody who wants pages gone: he publishes others before them, to which they are near and with which they share
-nothing that a reader would see.
+"""An attacker who wants pages to vanish: he first publishes pages that are near to them but have nothing in common with
+them that a reader would see.
 
-He knows the code, the settings and his victims' texts, and computes with the key of his recipe, if it has one.
-What he does costs milliseconds a victim, after a second of preparation.
+He knows the code, the settings and his victims' texts, and computes with the key of his recipe, if it has one. His work
+takes milliseconds per victim, after a second of preparation.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from worker.page.words.normalise import normalise
 
 WORDS: Final = 1024
 PICKED: Final = 64
-"""Words by which a fingerprint is made."""
+"""Words that make up a fingerprint."""
 TRIES: Final = 60
 URL: Final = "https://attacker.example/"
 
 
 class Attacker:
-    """Makes pages that are near to a victim by what ``fingerprinter`` makes of both."""
+    """Makes pages that are near to a victim according to ``fingerprinter``."""
 
     def __init__(self, fingerprinter: Fingerprinter, seed: int = 1) -> None:
         self.chance = Random(seed)
@@ -44,14 +44,14 @@ class Attacker:
         self.of_slot = self._bigrams_of_slots()
 
     def with_the_fingerprint_of(self, victim: str) -> str:
-        """Words whose votes add up to the victim's fingerprint, as many as it has."""
+        """As many words as the victim has, whose votes add up to its fingerprint."""
         made = self.fingerprinter.of_text(victim, URL)
         assert made.fingerprint is not None
         wanted = np.array([made.fingerprint >> bit & 1 for bit in range(64)]) * 2.0 - 1
         margins = np.zeros(64)
         agreeing = self.votes * wanted
         picked: list[int] = []
-        for _ in range(PICKED):  # each is the one that helps most where it is still most needed, as boosting does it
+        for _ in range(PICKED):  # as in boosting, each word is the one that helps most where help is still most needed
             best = int((agreeing @ np.exp(-margins / 2)).argmax())
             agreeing[best] = 0
             margins += self.votes[best] * wanted
@@ -67,7 +67,8 @@ class Attacker:
         return text
 
     def with_the_sketch_of(self, victim: str) -> str:
-        """For each slot two words that fill it as the victim does, and three of the victim's trigrams for a band."""
+        """For each slot two words that fill it as the victim's text does, and three of the victim's trigrams for a
+        band."""
         made = self.fingerprinter.of_text(victim, URL)
         packed = int.from_bytes(made.sketch, "little")
         pairs = [self.of_slot[slot][packed >> 2 * slot & 3] for slot in range(SLOTS - 1)]
@@ -99,7 +100,7 @@ class Attacker:
         return found
 
     def _rarest_trigrams(self, victim: str) -> list[tuple[int, list[str]]]:
-        """By band the trigrams that have the smallest numbers in the victim, the bands with the smallest ones first."""
+        """By band the victim's trigrams with the smallest numbers, the bands with the smallest numbers first."""
         tokens = characters_and_words(normalise(victim))
         hashes = hash_words(tokens, key=self.tokens_key)
         pairs = hashes[:-2] * np.uint64(STEP) + hashes[1:-1]

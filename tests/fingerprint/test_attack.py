@@ -1,4 +1,4 @@
-"""Pages that make others vanish: what works while all hashes are public fails against a key."""
+"""Pages that make others vanish: an attack that works while all hashes are public fails against a key."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SIMHASH = SimHashNear(3, HAMMING_RATIO)
 ACCURATE = AccurateNear()
 VICTIMS = 100
 MOST = 90
-"""Of the victims."""
+"""How many of the victims must vanish."""
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def victims() -> list[str]:
 
 
 class Crafted(NamedTuple):
-    """What an attacker publishes, a page a victim: by its fingerprint, and by its sketch."""
+    """An attacker's pages, one per victim: those made by fingerprint, and those made by sketch."""
 
     fingerprints: list[str]
     sketches: list[str]
@@ -53,7 +53,7 @@ def fingerprinter_of(recipe: Recipe) -> Fingerprinter:
 
 
 def vanished(victims: list[str], pages: list[str], crawl: Recipe, near: SimHashNear | AccurateNear) -> int:
-    """How many of the victims are near to the page that was published before them, for a crawl by ``crawl``."""
+    """How many victims are near to the page that was published before them, in a crawl with the recipe ``crawl``."""
     fingerprinter = fingerprinter_of(crawl)
     made = [
         (fingerprinter.of_text(page, "https://attacker.example/"), fingerprinter.of_text(victim, "https://a.example/"))

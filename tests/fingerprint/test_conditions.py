@@ -1,4 +1,4 @@
-"""The predicates taken apart, against themselves."""
+"""The predicates split into conditions, compared with the predicates themselves."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_what_was_found_stands_beside_what_is_asked() -> None:
 
 
 def records(chance: random.Random) -> list[Record]:
-    """Some that are near to each other by one rule or another."""
+    """Records, some of which are near to each other by one rule or another."""
     word, sketch = chance.getrandbits(64), chance.randbytes(SKETCH_BYTES - 1) + b"\x01"
     found = []
     for _ in range(6):

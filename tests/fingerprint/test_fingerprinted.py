@@ -1,4 +1,4 @@
-"""What comes back of a page: small, and held against its type."""
+"""The result for a page: small, and checked against its type."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def fingerprinter() -> Fingerprinter:
 def test_fingerprints_stay_what_they_are(
     fingerprinter: Fingerprinter, text: str, fingerprint: int, tokens: int, language: str
 ) -> None:
-    """Pinned: an index that is on disk holds such values. A change here needs another name in the scheme."""
+    """Pinned: an index on disk holds such values. A change here needs another name in the scheme."""
     made = fingerprinter.of_text(text, URL)
     assert made.fingerprint is not None
     assert f"{made.fingerprint:016x}" == f"{fingerprint:016x}"
@@ -138,7 +138,7 @@ def test_too_few_features_make_no_fingerprint_and_say_why(text: str, minimum: in
 
 
 def without_hints(made: Fingerprinted) -> Fingerprinted:
-    """What a text gives wherever it comes from: a page's title and address are no part of it."""
+    """The values that depend on the text alone: a page's title and address are left out."""
     return msgspec.structs.replace(made, site=0, title=0, title_words=0, doubt=0, template=0)
 
 
@@ -400,7 +400,7 @@ def test_the_url_that_a_page_calls_its_own_is_told_where_the_recipe_asks_for_it(
 
     assert own("<link rel=canonical href=/b>") == "https://example.org/b"
     assert own("") == ""
-    # what another one, who reads bytes as they are, would read otherwise, or at length
+    # a reader of the plain bytes would read these differently, or at length
     assert own("<link rel=canonical href=/页>") is None
     assert own("<link rel=canonical href=/b>", "gb18030") is None
     assert own(f"<link rel=canonical href=/{'b' * 5000}>") is None

@@ -1,4 +1,4 @@
-"""The secret, what it comes to, and what nobody gets to see of it."""
+"""The secret, the key made from it, and its absence from all output."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_secret_has_at_least_sixteen_bytes() -> None:
 
 
 def test_what_a_secret_comes_to_stays_what_it_is() -> None:
-    """Pinned: an index that is on disk holds such values. A change here needs another name of the rule."""
+    """Pinned: an index on disk holds such values. A change here needs another name of the rule."""
     assert KEY.name == "71a9e4bbef12d4cb"
     made = Fingerprinter(KEYED).of_text(TEXT, URL)
     assert made.fingerprint is not None

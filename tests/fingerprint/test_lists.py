@@ -1,4 +1,4 @@
-"""Lists of addresses, numbers and records: what all their lines have in common does not make them one."""
+"""Lists of addresses, numbers and records: the common parts of all their lines do not make two lists one."""
 
 from __future__ import annotations
 

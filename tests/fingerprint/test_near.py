@@ -35,12 +35,12 @@ class Page:
 
 
 def near_sketch(slots_that_differ: int) -> bytes:
-    """A sketch that differs from the one of all zeros in so many slots."""
+    """A sketch that differs from the sketch of all zeros in this many slots."""
     return int("1" * slots_that_differ or "0", 4).to_bytes(SKETCH_BYTES, "little")
 
 
 def keys(*values: int) -> bytes:
-    """Band keys, the rest of them unlike any other's."""
+    """Band keys; the remaining ones are unlike any other page's."""
     return np.array([*values, *(random.getrandbits(32) for _ in range(BANDS - len(values)))], "<u4").tobytes()
 
 

@@ -1,4 +1,4 @@
-"""What a verdict depends on, in words and as eight bytes."""
+"""Everything that a verdict depends on, in words and as eight bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which pages are comparable: not those of two scopes; and titles and sites tell which texts are the pages' own."""
+"""Which pages are comparable: pages of two scopes are not, and titles and sites tell which texts are the pages' own."""
 
 from __future__ import annotations
 

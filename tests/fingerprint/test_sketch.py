@@ -132,7 +132,7 @@ def bigrams(words: Sequence[int], bits: int) -> Counter[int]:
 
 
 def agreement_by_definition(a: Sequence[int], b: Sequence[int]) -> int:
-    """From the tokens of two texts, not from their sketches."""
+    """Agreement computed from the tokens of two texts, not from their sketches."""
     shorter, longer = sorted((len(a) + 1, len(b) + 1))
     left, right = sketch_by_definition(a), sketch_by_definition(b)
     if longer <= MOST_OF_EIGHT_BITS:
@@ -168,7 +168,7 @@ def test_every_sketch_agrees_with_itself_and_not_with_an_unrelated_one(count: in
 
 @pytest.mark.parametrize(("ours", "theirs"), [(14, 16), (22, 24), (22, 28), (30, 40)])
 def test_a_text_and_its_longer_copy_agree_on_either_side_of_a_limit(ours: int, theirs: int) -> None:
-    """Estimated similarities: only their mean over many texts is sure to be near the truth."""
+    """Similarities are estimated: only their mean over many texts is sure to be near the truth."""
     random = np.random.default_rng(ours)
     found = []
     for _ in range(50):

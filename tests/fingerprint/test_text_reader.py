@@ -1,4 +1,4 @@
-"""The compiled steps against the readable ones, on ordinary and on odd text."""
+"""The compiled steps compared with the readable ones, on ordinary and on odd text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ RECIPES = {
 
 @cache
 def both(name: str) -> tuple[Fingerprinter, Definition]:
-    """The two ways by this recipe."""
+    """Both ways with this recipe."""
     return Fingerprinter(RECIPES[name]), Definition(RECIPES[name])
 
 
@@ -40,7 +40,7 @@ def plain() -> Fingerprinter:
 
 
 def check(text: str, name: str) -> None:
-    """Both ways come to the same."""
+    """Check that both ways give the same result."""
     compiled, readable = both(name)
     assert compiled.of_text(text, URL) == readable.of_text(text, URL)
 

@@ -1,7 +1,7 @@
-"""Inputs that nobody thought of, for whatever reads what others have written: made by atheris, led by coverage.
+"""Unforeseen inputs for all code that reads data from outside: atheris makes them, led by coverage.
 
-Each module of ``TARGETS`` has ``attack(data)``, which raises only for what should be mended, and ``seeds()``, inputs to
-begin with. ``python -m tests.fuzz --seconds 600`` runs all of them, ``tests.fuzz.one`` one.
+Each module of ``TARGETS`` has ``attack(data)``, which raises only for defects, and ``seeds()``, inputs to begin with.
+``python -m tests.fuzz --seconds 600`` runs all targets, ``tests.fuzz.one`` runs one.
 """
 
 from __future__ import annotations
@@ -21,5 +21,5 @@ TARGETS: Final = (
     "pages",
     "costs",
 )
-"""What is read: records, a page's headers, consumed offsets, what parsers answer, index, files, settings, pages; and
-what any of this costs."""
+"""The inputs: records, a page's headers, consumed offsets, answers of parsers, index, files, settings, pages; and the
+cost of reading them."""

@@ -16,11 +16,11 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 AT_ONCE: Final = 2
 LONGEST_INPUT: Final = 8192
 START_SECONDS: Final = 120
-"""For imports and seeds, on a busy machine."""
+"""The time for imports and seeds, on a busy machine."""
 
 
 class Ended(NamedTuple):
-    """How a target came out: the end of what it said, and the input that it failed on."""
+    """The result of a target: the end of its output, and the input on which it failed."""
 
     target: str
     code: int
@@ -29,13 +29,13 @@ class Ended(NamedTuple):
 
 
 def run(target: str, seconds: float, corpus: Path, seed: int = 0) -> Ended:
-    """One target in a process of its own; ``seed`` 0 is another one each time."""
+    """Run one target in a process of its own; ``seed`` 0 means another seed each time."""
     found = corpus / f"{target}.found"
     options = [
         f"-max_total_time={max(1, round(seconds))}",
         f"-max_len={LONGEST_INPUT}",
         f"-exact_artifact_path={found}",
-        f"-artifact_prefix={corpus}/",  # of inputs that are only slow
+        f"-artifact_prefix={corpus}/",  # for inputs that are only slow
         f"-seed={seed}",
         "-timeout=30",
         "-rss_limit_mb=3000",
@@ -54,7 +54,7 @@ def run(target: str, seconds: float, corpus: Path, seed: int = 0) -> Ended:
 
 
 def run_all(targets: list[str], seconds: float, corpus: Path, seed: int = 0) -> list[Ended]:
-    """All of them, ``seconds`` together by the clock."""
+    """Run all targets, in ``seconds`` by the clock together."""
     share = seconds * AT_ONCE / len(targets)
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return list(pool.map(lambda target: run(target, share, corpus, seed), targets))

@@ -20,7 +20,7 @@ EDGES = [-1, 0, 1, 2, 3, 2**31, 2**62, 2**63 - 1, -(2**63), 2**64 - 1]
 
 
 def attack(data: bytes) -> None:
-    """Good blocks of which some fields are changed."""
+    """Change some fields of good blocks."""
     given = FuzzedDataProvider(data)
     blocks = []
     for fields in BLOCKS:
@@ -65,7 +65,7 @@ def _another(value: Any, given: FuzzedDataProvider) -> Any:
 
 
 def seeds() -> Iterator[bytes]:
-    """What changes little and much."""
+    """Inputs that change little and much."""
     yield b""
     yield bytes(range(256))
     yield b"\xff" * 200

@@ -1,8 +1,10 @@
-"""What reads pages, texts, URLs and headers takes a time in line with their length; an input is one to be pumped.
+"""Readers of pages, texts, URLs and headers take a time proportional to their length; an input says how to build longer
+ones.
 
-An input is a way and up to four runs, each a unit with what stands before and behind it (``benchmarks.worst_pages``).
-It is read at sizes that grow fourfold while what it took says that 4 MiB would take seconds; only where the time has
-grown with the square up to the largest one is it a find. What costs much and grows in line is what the benchmark shows.
+An input is a reader and up to four runs, each a unit with bytes before and behind it (``benchmarks.worst_pages``). It
+is read at sizes that grow fourfold as long as the time predicts that 4 MiB would take seconds; it counts as a find only
+where the time has grown with the square up to the largest size. The benchmark shows inputs that cost much but grow
+linearly.
 """
 
 from __future__ import annotations
@@ -28,17 +30,17 @@ from worker.verdict.findings import _address
 
 SIZES: Final = (1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22)
 LONGEST_URL: Final = 1 << 16
-"""Of a URL or a header: a record of a page has no longer ones."""
+"""The largest URL or header: a record of a page has no longer ones."""
 PAGE_BYTES: Final = 4 << 20
 SQUARE: Final = 8.0
-"""How many times as long four times as much takes, above which the time grows with more than the length: 4 does with
-the length, 16 with its square."""
+"""When an input four times as long takes more than this many times as long, the time grows faster than the length: a
+factor of 4 means linear, 16 quadratic."""
 BETWEEN: Final = b"\xff"
 MOST_RUNS: Final = 4
 MOST_LOOKS: Final = 3
-"""At what seems to take too long: a pause may count."""
+"""Repetitions of a reading that seems to take too long: a pause may have been counted."""
 Seconds: TypeAlias = Callable[[Callable[[bytes], None], bytes], float]
-"""What reading takes."""
+"""Measures the time that reading takes."""
 
 
 def _page(body: bytes) -> None:
@@ -82,8 +84,8 @@ def _headers(body: bytes) -> None:
 
 
 class Way(NamedTuple):
-    """What reads, the largest size that it is given, and the seconds that it may take for that beyond what is in line
-    with the length."""
+    """A reader, the largest size that it gets, and the seconds that it may take for that beyond a time proportional to
+    the length."""
 
     read: Callable[[bytes], None]
     most_bytes: int = PAGE_BYTES
@@ -101,7 +103,8 @@ WAYS: Final = (
 
 
 def attack(data: bytes) -> None:
-    """The first byte is the way; then before, unit and behind of each run, with 0xFF between them."""
+    """The first byte selects the reader; then follow the bytes before, the unit and the bytes behind of each run, with
+    0xFF between them."""
     if len(data) < 2:
         return
     parts = [*data[1:].split(BETWEEN), b"", b"", b""][: 3 * MOST_RUNS]
@@ -115,7 +118,7 @@ def attack(data: bytes) -> None:
 
 
 def grows_in_line(way: Way, runs: Sequence[Run], seconds: Seconds | None = None) -> None:
-    """Raise ``AssertionError`` where the time that reading takes grows faster than what is read."""
+    """Raise ``AssertionError`` where the time for reading grows faster than the input."""
     seconds = seconds or cpu_seconds
     sizes = [size for size in SIZES if size <= way.most_bytes]
     took, ratio = seconds(way.read, pumped(runs, sizes[0])), 0.0
@@ -131,7 +134,7 @@ def grows_in_line(way: Way, runs: Sequence[Run], seconds: Seconds | None = None)
 
 
 def cpu_seconds(read: Callable[[bytes], None], body: bytes) -> float:
-    """What reading takes of this thread."""
+    """The CPU time of this thread for reading."""
     begun = time.thread_time()
     with contextlib.suppress(PageError):
         read(body)
@@ -139,8 +142,8 @@ def cpu_seconds(read: Callable[[bytes], None], body: bytes) -> float:
 
 
 def seeds() -> Iterator[bytes]:
-    """Each kind of page in each way of reading a page; words, URLs and headers of signs that separate."""
-    _fingerprinter()  # loads a dictionary, which is no cost of the first input
+    """Each kind of page for each reader of pages; words, URLs and headers of separators."""
+    _fingerprinter()  # loads a dictionary, which must not count as a cost of the first input
     for runs in PAGES.values():
         for way in range(3):
             yield bytes([way]) + BETWEEN.join(part for run in runs for part in (run.before, run.unit[:200], run.behind))

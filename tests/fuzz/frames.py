@@ -1,4 +1,4 @@
-"""What comes up the pipe from a parsing process that a page has taken over: whatever is wrong is ``Malformed``."""
+"""Frames from a parsing process that a page has taken over: every wrong frame is ``Malformed``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DECODERS: dict[FrameKind, msgspec.msgpack.Decoder[Any]] = {
 
 
 def attack(data: bytes) -> None:
-    """As a frame, and as the payload of each kind."""
+    """Read the data as a frame, and as the payload of each kind of frame."""
     try:
         head = head_of(bytearray(data), 0, RESULT_BYTES)
         assert head is None or head[2] <= RESULT_BYTES
@@ -47,7 +47,7 @@ def attack(data: bytes) -> None:
 
 
 def seeds() -> Iterator[bytes]:
-    """One of each kind."""
+    """One frame of each kind."""
     values = (
         Fingerprinted(2**64 - 1, 5, 9, "zh", None, b"s" * 32, b"b" * 32),
         Complaint("not-text", "it is a picture"),

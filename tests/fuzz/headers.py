@@ -1,4 +1,4 @@
-"""The headers of a page and its URL: unreadable ones are ``UnreadableRecord``, a URL that is none ``ValueError``."""
+"""The headers of a page and its URL: unreadable headers are ``UnreadableRecord``, a bad URL is ``ValueError``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAMES = (*PageMeta.__struct_fields__, "theirs", STORE_HEADER, PARDON_HEADER)
 
 
 def attack(data: bytes) -> None:
-    """Lines of a name's number and a value."""
+    """Each line is the number of a header's name and a value."""
     headers = [(NAMES[line[0] % len(NAMES)], line[1:]) for line in data.split(b"\n") if line]
     text_headers(headers)
     with suppress(PageError):

@@ -1,4 +1,4 @@
-"""Records of all topics: what is not one of them is ``UnreadableRecord``, of another version ``Refused``."""
+"""Records of all topics: other bytes are ``UnreadableRecord``, records of another version ``Refused``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from worker.verdict.claims import Claims
 
 KINDS: tuple[type[Any], ...] = (Batch, Answer, Block, Forget)
 FORMS: dict[type[Any], tuple[type[Any], ...]] = {Batch: (FlaggedBatch,), Block: (ForgettingBlock,)}
-"""In which a kind comes, too."""
+"""The versions in which a kind may also come."""
 FORGET = Forget(scheme=b"scheme-8", writer=b"w", condition=ForgetCondition(kind="host", text="a.example", site=7))
 CLAIM = Claim(partition=1, offset=7, clock=5, url="http://a/", fingerprint=2**64 - 1, text_hash=3, sketch=b"s" * 32)
 DOUBTED = Claim(partition=1, offset=8, clock=5, url="http://b/", bands=b"b" * 32, site=7, title=2**32 - 1, doubt=2)
@@ -71,12 +71,12 @@ DEPTH = 5000
 
 
 def enveloped(kind: type, payload: bytes) -> bytes:
-    """With an envelope that says nothing wrong of it."""
+    """The payload in a correct envelope."""
     return _ENVELOPE.pack(_MAGIC[kind], VERSIONS[kind], 0, len(payload), zlib.crc32(payload)) + payload
 
 
 def attack(data: bytes) -> None:
-    """As a record's value as it is, and as the payload of a good envelope."""
+    """Read the data as a record's value, and as the payload of a good envelope."""
     for kind in KINDS:
         for value in (data, *(enveloped(form, data) for form in (kind, *FORMS.get(kind, ())))):
             try:
@@ -95,11 +95,11 @@ def attack(data: bytes) -> None:
 
 
 def seeds() -> Iterator[bytes]:
-    """One of each kind, and what has more than it should, in depth."""
+    """One record of each kind, and records with more fields than they should have, at depth."""
     batches = (encode(batch_of(claims)) for claims in ([CLAIM], [CLAIM, DOUBTED], [CLAIM, FLAGGED]))
     for whole in (*batches, encode(ANSWER), encode(BLOCK)):
         payload = whole[_ENVELOPE.size :]
-        fields = int.from_bytes(payload[1:3], "big")  # behind the byte that says that they are more than 15
+        fields = int.from_bytes(payload[1:3], "big")  # behind the byte for more than 15 fields
         yield whole
         yield payload
         yield payload[:1] + (fields + 1).to_bytes(2, "big") + payload[3:] + b"\x91" * DEPTH

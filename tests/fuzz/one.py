@@ -1,7 +1,8 @@
 """``python -m tests.fuzz.one TARGET FOLDER [libFuzzer's options]``: one target in this process, until its time is over.
 
-``FOLDER`` keeps the inputs that reached something new, from run to run. Without numba's compiler, of which atheris sees
-nothing: what is compiled elsewhere is Python here. Where the time counts it is compiled, and not looked into.
+``FOLDER`` keeps the inputs that reached something new, from run to run. Numba's compiler is off, since atheris cannot
+see into compiled code: code that is compiled elsewhere is Python here. Where time is measured, the code is compiled and
+not traced.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import atheris
 
 TIMED = ("costs",)
 LOADED_ONCE = "worker.page.words.dictionary"
-"""Hundreds of thousands of steps, in which nothing that a page holds has a part."""
+"""Code with hundreds of thousands of steps that do not depend on a page's content."""
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -33,7 +34,7 @@ def main(target: str, folder: Path, *options: str) -> None:
 
 
 def modules_with_kernels() -> list[str]:
-    """Names of all modules that have anything to do with the compiler."""
+    """Names of all modules that use the compiler."""
     files = [file for file in (ROOT / "worker").rglob("*.py") if _has_kernels(file)]
     return [".".join(file.relative_to(ROOT).with_suffix("").parts) for file in files]
 

@@ -1,4 +1,4 @@
-"""From a page's bytes to its main text: what cannot be read as a page is ``PageError``, and nothing else is raised."""
+"""From a page's bytes to its main text: unreadable bytes raise ``PageError``, and nothing else is raised."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LIMITS = (1 << 22, 64)
 
 
 def attack(data: bytes) -> None:
-    """The first byte says how it is declared."""
+    """The first byte selects the declared type and encoding."""
     if not data:
         return
     way, body = data[0], data[1:]

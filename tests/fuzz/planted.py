@@ -1,4 +1,4 @@
-"""A target with a defect that only coverage leads to, for the test that it is found."""
+"""A target with a defect that only coverage leads to, for the test that the fuzzer finds it."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ attack: Callable[[bytes], None] = instrument_func(_attack)
 
 
 def seeds() -> Iterator[bytes]:
-    """Nothing that hints at it."""
+    """No input that hints at the defect."""
     yield b"harmless"

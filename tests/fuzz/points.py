@@ -1,4 +1,4 @@
-"""What is written beside consumed offsets, where any program of the group may write: ``Refused`` if it was not ours."""
+"""The metadata of consumed offsets, which any program of the group may write: ``Refused`` if it is not ours."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from worker.stream.policy import NOTHING, Note, ReplayPoint
 
 
 def attack(data: bytes) -> None:
-    """As text."""
+    """Read the data as text."""
     text = data.decode(errors="replace")
     try:
         note = Note.from_metadata(text, "partition 0")
@@ -20,7 +20,7 @@ def attack(data: bytes) -> None:
 
 
 def seeds() -> Iterator[bytes]:
-    """Each form."""
+    """Metadata in each form."""
     point = ReplayPoint(3, 17)
     for note in (Note(point), Note(point, 5), Note(point, NOTHING), Note(point, 0, "b"), Note(point, 7, "")):
         yield note.to_metadata().encode()

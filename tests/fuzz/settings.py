@@ -1,4 +1,4 @@
-"""Settings in file, environment and flags: whatever is wrong with them is one ``UsageError``."""
+"""Settings in file, environment and flags: all errors in them are one ``UsageError``."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ FILE = Path(tempfile.mkdtemp(prefix="fuzz-settings-")) / "config.yaml"
 EMPTY = FILE.with_name("empty.yaml")
 EMPTY.touch()
 MOST_LINES = 4
-"""For each name that is none, the nearest one is looked for, which takes its time."""
+"""The most lines: for each unknown name the nearest known one is searched, which takes time."""
 ENTRIES = list(catalogue().values())
 
 
 def attack(data: bytes) -> None:
-    """As a file; as flags, a line each; as variables that are named by their first byte."""
+    """Read the data as a file; as flags, one per line; as variables that their first byte names."""
     FILE.write_bytes(b"\n".join(data.split(b"\n")[: 2 * MOST_LINES]))
     lines = data.decode(errors="surrogateescape").split("\n")[:MOST_LINES]
     variables = {ENTRIES[ord(line[0]) % len(ENTRIES)].environment: line[1:] for line in lines if line}

@@ -1,4 +1,4 @@
-"""Snapshots of a shard on disk: whatever is wrong with one is ``SnapshotDamaged``, and the topic is read instead."""
+"""Snapshots of a shard on disk: every damaged one is ``SnapshotDamaged``, and the topic is read instead."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SEPARATOR = b"\0frame\0"
 
 
 def payloads(whole: bytes) -> list[bytes]:
-    """Those of its frames."""
+    """The payloads of its frames."""
     found, place = [], len(_MAGIC)
     while place < len(whole):
         length, _ = _FRAME.unpack_from(whole, place)
@@ -29,12 +29,12 @@ def payloads(whole: bytes) -> list[bytes]:
 
 
 def framed(parts: list[bytes]) -> bytes:
-    """A file of these frames that nothing is wrong with but what is in them."""
+    """A correct file of frames with these payloads."""
     return _MAGIC + b"".join(_FRAME.pack(len(part), zlib.crc32(part)) + part for part in parts)
 
 
 def attack(data: bytes) -> None:
-    """As a file, and as payloads of good frames."""
+    """Read the data as a file, and as payloads of good frames."""
     for content in (data, framed(data.split(SEPARATOR)), framed([payloads(WHOLE)[0], data])):
         file = FOLDER / "tried.snapshot"
         file.write_bytes(content)
@@ -47,12 +47,12 @@ def attack(data: bytes) -> None:
 
 
 def _read_urls(entries: Entries) -> None:
-    with suppress(UnreadableRecord):  # as of a block: a group of URLs is opened when one of them is asked for
+    with suppress(UnreadableRecord):  # as in a block: a group of URLs is opened when one of them is read
         assert len(list(entries.urls)) == len(entries)
 
 
 def seeds() -> Iterator[bytes]:
-    """A snapshot, its payloads."""
+    """A snapshot, and its payloads."""
     yield WHOLE
     yield SEPARATOR.join(payloads(WHOLE))
     yield from payloads(WHOLE)

@@ -1,4 +1,5 @@
-"""The spool of a crawl: all of a file is records and damage; a record of a later version is ``Refused``."""
+"""The spool of a crawl: every byte of a file belongs to a record or to damage; a record of a later version is
+``Refused``."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ PAGE = PageRecord("http://a/", b"http://a/", b"<p>text</p>", (("url", b"http://a
 
 
 def attack(data: bytes) -> None:
-    """As a file, and as the key and the payload of a record whose sums are right."""
+    """Read the data as a file, and as the key and the payload of a record with correct checksums."""
     key, _, plain = data.partition(b"\n")
     payload = zlib.compress(plain, 1)
     for content in (
@@ -52,7 +53,7 @@ def _reader(content: bytes) -> ReadAt:
 
 
 def seeds() -> Iterator[bytes]:
-    """A file of two records, and what is in one."""
+    """A file of two records, and the content of one record."""
     record = encode(PAGE)
     plain = zlib.decompress(record[HEADER_BYTES + len(PAGE.key) :])
     yield record + record

@@ -1,4 +1,4 @@
-"""From a text to its characters and words: of any code points whatever, nothing raises."""
+"""From a text to its characters and words: no code points make this raise."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from worker.page.words.normalise import normalise
 
 
 def attack(data: bytes) -> None:
-    """As UTF-8, and as code points of three bytes each, lone surrogates among them."""
+    """Read the data as UTF-8, and as code points of three bytes each, with lone surrogates among them."""
     wide = "".join(
         chr(int.from_bytes(data[place : place + 3], "big") % 0x110000) for place in range(0, min(len(data), 600), 3)
     )

@@ -45,7 +45,7 @@ class DecidedLog:
         ]
 
     def block(self, after: int, to: int, writer: bytes = b"w", floor_read: int = -1) -> Block:
-        """The block (after, to], by an owner that may have read a larger floor than it could compute."""
+        """The block (after, to] of an owner that may have read a larger floor than it could compute."""
         floor = max(self.floor(to), floor_read)
         rows = self.rows(max(after, floor), to)
         return pack(
@@ -66,7 +66,7 @@ class DecidedLog:
 
 
 def plain_log(batches: int = 20) -> DecidedLog:
-    """Two survivors a batch, and nothing ever expires."""
+    """Two survivors per batch, and nothing ever expires."""
     return DecidedLog((2,) * batches, (0,) * batches)
 
 

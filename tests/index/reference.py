@@ -1,8 +1,8 @@
-"""The tables in numpy: the readable definition of what the compiled ones find.
+"""The tables in numpy: the readable definition of the compiled tables' results.
 
-A table is a few runs, each sorted by key and inside a key by slot; a new run is merged with those before it that are no
-longer than itself, so there are as many as the logarithm of the entries (O'Neil et al., The Log-Structured Merge-Tree,
-1996).
+A table is a few runs, each sorted by key and inside a key by slot; a new run is merged with earlier runs that are no
+longer than itself, so the number of runs is the logarithm of the number of entries (O'Neil et al., The Log-Structured
+Merge-Tree, 1996).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def arrange(values: U64, shifts: I64) -> U64:
 
 
 def agreements_of(sketches: U64, others: U64) -> I64:
-    """``agreement`` of each of (n, 4) sketches with the other beside it: int64 (n,)."""
+    """``agreement`` of each of (n, 4) sketches with the sketch at the same place: int64 (n,)."""
     different = sketches ^ others
     different = (different | (different >> np.uint64(1))) & _ODD_BITS
     agreeing: I64 = 32 * SKETCH_WORDS - np.bitwise_count(different).sum(axis=1, dtype=np.int64)
@@ -55,7 +55,7 @@ def agreements_of(sketches: U64, others: U64) -> I64:
 
 
 def spans(starts: NDArray[Any], lengths: NDArray[Any]) -> I64:
-    """All places of [start, start + length), one after the other: int64."""
+    """All places of the spans [start, start + length), one after the other: int64."""
     before = np.cumsum(lengths) - lengths
     return np.repeat(starts - before, lengths) + np.arange(lengths.sum())
 
@@ -66,13 +66,13 @@ class _Run(NamedTuple):
 
 
 class _Table:
-    """From keys to slots, by sorted runs."""
+    """Maps keys to slots, with sorted runs."""
 
     def __init__(self) -> None:
         self.runs: list[_Run] = []
 
     def add(self, keys: U64, slots: I64) -> None:
-        """Slots ascend, above all that are there."""
+        """Add slots, which ascend and are above all stored slots."""
         new = _Run(keys, slots)
         while self.runs and len(self.runs[-1].slots) <= len(new.slots):
             last = self.runs.pop()
@@ -101,7 +101,7 @@ class _Table:
 
     @property
     def longest(self) -> int:
-        """Entries of the key that has most."""
+        """The number of entries of the fullest key."""
         keys = np.concatenate([np.empty(0, np.uint64), *(run.keys for run in self.runs)])
         return int(np.unique(keys, return_counts=True)[1].max()) if len(keys) else 0
 
@@ -260,7 +260,7 @@ class ReferenceTables:
         return sum(table.nbytes for table in self._all())
 
     def _at(self, name: str, slots: I64) -> NDArray[Any]:
-        """The values of a column at these slots; a column is put together once for all that is asked of it."""
+        """The values of a column at these slots; a column is put together once for all look-ups."""
         columns, as_of = self._columns, (self._columns.first, self._columns.end)
         if self._read_as_of != as_of:
             self._read, self._read_as_of = {}, as_of
@@ -319,7 +319,7 @@ class ReferenceTables:
         return comparable
 
     def _masks(self, slots: I64) -> U64:
-        """By what entries stand apart besides their scopes: uint64 (n,)."""
+        """Masks that set entries apart in addition to their scopes: uint64 (n,)."""
         url, title, doubt, tokens = (self._at(name, slots) for name in ("url_hash", "title", "doubt", "tokens"))
         alone = (doubt >= TEMPLATE) | (doubt == DOUBTED) & (tokens < self._rules.least_across)
         masks: U64 = np.where(alone, np.where(title == 0, url, title_masks(title)), np.uint64(0))

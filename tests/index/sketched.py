@@ -1,4 +1,4 @@
-"""Entries with bands and sketches, pages like them, and the readable definition of what is near by a sketch."""
+"""Entries with bands and sketches, pages like them, and the readable definition of nearness by a sketch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from worker.index.queries import Queries
 
 
 def sketched_of(chance: np.random.Generator, count: int, common: float) -> Entries:
-    """Entries of which a share has the same key in one band and, in its sketch, much in common."""
+    """Entries of which the share ``common`` has the same key in one band and similar sketches."""
     bands = chance.integers(0, 2**32, (count, 8), np.uint32)
     sketch = chance.integers(0, 2**64, (count, 4), np.uint64)
     hot = chance.random(count) < common
@@ -20,7 +20,7 @@ def sketched_of(chance: np.random.Generator, count: int, common: float) -> Entri
     sketch[hot, :2] = 0x0123_4567_89AB_CDEF
     alike = chance.random(count) < 0.2
     sketch[alike] = sketch[0] ^ (np.uint64(1) << chance.integers(0, 64, (int(alike.sum()), 4), np.uint64))
-    sketch[:, 3] &= np.uint64(2**62 - 1)  # slot 127 says that they have slots
+    sketch[:, 3] &= np.uint64(2**62 - 1)  # slot 127 says that the sketches have slots
     bands[alike, 5] = bands[0, 5]
     tokens = chance.choice([30, 38, 40, 41, 100], count).astype(np.uint32)
     plain = columns_of(random(chance, count), a_batch=20, tokens=tokens)
@@ -29,7 +29,7 @@ def sketched_of(chance: np.random.Generator, count: int, common: float) -> Entri
 
 
 def pages_like(chance: np.random.Generator, entries: Entries, count: int) -> Queries:
-    """Pages like some of the entries: other fingerprints, a band or more in common, sketches at about the limit."""
+    """Pages like some of the entries: other fingerprints, a band or more in common, sketches around the limit."""
     assert entries.bands is not None and entries.sketch is not None
     picked = chance.integers(0, len(entries), count)
     bands, sketch = entries.bands[picked].copy(), entries.sketch[picked].copy()

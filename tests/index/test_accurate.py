@@ -1,5 +1,5 @@
-"""A shard by ``accurate`` finds what the predicate calls near, whatever the records; within a scope, where there are
-such; and however many share a band's key."""
+"""A shard with ``accurate`` finds the entries that the predicate calls near, whatever the records; within a scope,
+where there are scopes; and however many entries share a band's key."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from worker.index.shard import Shard
 
 ENDLESS = hash_words([f"word {number % 150}" for number in range(400)])
 COUNTS = (1, 2, 7, 13, 14, 15, 16, 21, 22, 23, 24, 32, 33, 60)
-"""Of tokens: on both sides of every limit between kinds of sketches, and of bands' bigrams and trigrams."""
+"""Numbers of tokens on both sides of every limit between kinds of sketches, and of bands' bigrams and trigrams."""
 windows = st.tuples(st.integers(0, 40), st.sampled_from(COUNTS))
 scopes = st.sampled_from((0, 1, 2**64 - 1))
 
 
 @st.composite
 def records(draw: st.DrawFn) -> Survivor:
-    """A page that may have any of fingerprint, sketch and bands, of a text that has much in common with others."""
+    """A page with any of fingerprint, sketch and bands, from a text that has much in common with others."""
     start, count = draw(windows)
     tokens = ENDLESS[start : start + count]
     bare = draw(st.integers(0, 4)) == 0
@@ -92,7 +92,7 @@ def test_a_shard_and_the_plain_index_say_the_same(
     asked = asked if scoped else [page._replace(scope=0) for page in asked]
     for up_to in (-1, expired):
         assert shard.expire(up_to) == plain.expire(up_to)
-        # Slots differ after expiry; what they lead to does not.
+        # Slots differ after expiry; the entries in them do not.
         assert said(shard, asked, hidden) == said(plain, asked, hidden)
     kept = list(shard.entries())
     assert [(row.order, row.scope, row.tokens, row.fingerprint, row.text_hash) for row in kept] == [

@@ -1,5 +1,5 @@
-"""Texts that may be their sites': a shard finds what ``ScopedNear`` calls near, and is none the slower for a million
-titles."""
+"""Texts that may belong to their sites: a shard finds the entries that ``ScopedNear`` calls near, and is not slower
+with a million titles."""
 
 from __future__ import annotations
 
@@ -130,7 +130,8 @@ PAGE = Survivor((0, 0), "http://a/", 5, 5, 60, 0, sketch(TEXT), bands(TEXT), sit
 
 
 def one_text_under(titles: int) -> list[Survivor]:
-    """Of one site, as a claimer marks it: from the fourth title on it is a template's."""
+    """Pages of one site with one text, marked as a claimer marks it: from the fourth title on the text is a
+    template's."""
     return [
         PAGE._replace(order=(1, place), title=2 * place + 2, doubt=DOUBTED if place < 3 else TEMPLATE)
         for place in range(titles)
@@ -222,7 +223,7 @@ def test_a_filter_has_whatever_was_added_and_little_else_and_forgets_what_expire
     assert seem_there(filter, keys_of(range(400_000, 700_000))[0]).mean() < seeming
     assert not seem_there(filter, np.zeros(9, np.uint32)).any()
     assert least * len(keys) <= filter.nbytes <= most * len(keys)
-    # A window of a hundred thousand entries that moves on: memory becomes that of as many, and stays.
+    # A moving window of a hundred thousand entries: memory grows to that of the window, and stays.
     for begin in range(300_000, 1_200_000, 1000):
         filter.drop((begin - 99_000) * every)
         add(begin, 100_000)

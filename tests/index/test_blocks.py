@@ -108,7 +108,7 @@ def test_a_block_that_contradicts_itself_is_unreadable(torn: dict[str, object]) 
 def test_a_torn_record_is_unreadable(data: st.DataObject) -> None:
     value = bytearray(encode(plain_log().block(2, 7)))
     place = data.draw(st.integers(0, len(value) - 1))
-    if place in (2, 3):  # the envelope's version makes it a record of another program; its spare byte says nothing yet
+    if place in (2, 3):  # another version in the envelope means another program; the spare byte has no meaning yet
         place = 0
     value[place] ^= data.draw(st.integers(1, 255))
     for torn in (bytes(value), bytes(value[:place])):

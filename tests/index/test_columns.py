@@ -1,4 +1,4 @@
-"""Columns of entries, against lists of them."""
+"""Columns of entries, compared with lists of entries."""
 
 from __future__ import annotations
 

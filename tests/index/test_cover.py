@@ -159,7 +159,7 @@ def test_any_blocks_of_a_log_cover_its_survivors_up_to_their_end(log: DecidedLog
     )
     assert (found.last is None) == (found.end == -1)
     assert found.last is None or found.last in blocks
-    # Nothing that could go on was left: whatever ends above the cover begins above it.
+    # No block could continue the cover: every block that ends above the cover begins above it.
     reached = max(found.end, floor)
     assert all(reached < block.after for block in found.damaged)
     assert {id(block) for block in blocks if block.to > reached} == {id(block) for block in found.damaged}

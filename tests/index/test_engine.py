@@ -1,4 +1,4 @@
-"""What a shard hands to its tables."""
+"""The calls of a shard to its tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a condition is met by, and that an index forgets that and nothing else."""
+"""The entries that meet a condition; an index forgets these and no others."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_port_a_user_or_a_query_make_no_other_host_and_other_names_are_other_h
 
 
 def worlds(chance: np.random.Generator, count: int) -> list[Survivor]:
-    """Titled pages of a few hosts, a few a batch, whose site is known of most."""
+    """Titled pages of a few hosts, a few per batch; the site of most is known."""
     found = []
     for number, page in enumerate(pages_of(chance, count)):
         host = HOSTS[int(chance.integers(0, len(HOSTS)))]
@@ -184,7 +184,7 @@ def test_nothing_to_forget_is_no_difficulty() -> None:
 
 
 def test_no_title_stands_for_what_a_removed_entry_has_in_place_of_its_scope() -> None:
-    """The mask of a title is a bijection of 64 bits: undone, the mark is no 32-bit number."""
+    """The mask of a title is a bijection of 64 bits: when it is undone, the mark is not a 32-bit number."""
     mixed = 255
     for shift, factor in ((31, 0x94D049BB133111EB), (27, 0xBF58476D1CE4E5B9), (30, 0x9E3779B97F4A7C15)):
         undone = mixed

@@ -1,4 +1,4 @@
-"""Which claims of a batch are the first of their page; which pages are near to which is held in tests/verdict."""
+"""Which claims of a batch are the first of their page; tests/verdict tests which pages are near to each other."""
 
 from __future__ import annotations
 

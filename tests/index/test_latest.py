@@ -1,4 +1,4 @@
-"""The latest survivor of a URL: what the table of URLs finds, whatever was stored, loaded and expired."""
+"""The latest survivor of a URL: the table of URLs finds it, whatever was stored, loaded and expired."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def test_a_layout_has_the_tables_and_keys_that_its_description_says(
 @pytest.mark.parametrize("layout", Layout)
 @pytest.mark.parametrize("distance", range(MAX_K + 1))
 def test_any_three_changed_bits_leave_the_key_of_some_table_unchanged(layout: Layout, distance: int) -> None:
-    # Arranging moves bits only, so two fingerprints agree in a key exactly if that key of their difference is 0.
+    # Arranging only moves bits, so two fingerprints agree in a key exactly if that key of their difference is 0.
     differences = np.array([sum(1 << bit for bit in bits) for bits in combinations(range(64), distance)], np.uint64)
     met = np.zeros(len(differences), np.bool_)
     for arrangement in layout.arrangements:

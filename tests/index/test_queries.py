@@ -1,4 +1,4 @@
-"""What an index is asked, and what it finds, as columns."""
+"""Queries to an index, and its results, as columns."""
 
 from __future__ import annotations
 

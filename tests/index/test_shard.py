@@ -85,7 +85,7 @@ def test_a_look_up_is_its_definition_whatever_was_stored_loaded_and_expired(
             shard.store(new) if what == "store" else shard.load(Entries.from_rows(new))
             model += new
         assert len(shard) == len(model)
-        # Those that were stored are asked for, too: every entry must be found from itself.
+        # Queries include the stored entries: every entry must be found from itself.
         pages = queries + model[:3] + model[-3:]
         assert look_up(shard, pages, expired_up_to) == earliest_by_definition(model, pages, k, expired_up_to)
         assert list(shard.entries(expired_up_to)) == [row for row in model if row.order[0] > expired_up_to]
@@ -217,7 +217,7 @@ def test_what_is_not_needed_any_more_is_given_back_in_steps(engine: Engine | Non
     finally:
         tracemalloc.stop()
     steps = [before - after for before, after in pairwise(held)]
-    assert sum(steps) >= 8 * len(entries)  # hashes of the URLs; heads are no memory that is traced
+    assert sum(steps) >= 8 * len(entries)  # hashes of the URLs; the memory of heads is not traced
     assert max(steps) <= sum(steps) / 8
 
 

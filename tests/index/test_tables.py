@@ -1,4 +1,4 @@
-"""The compiled tables: their kernels stay inside their arrays, and the memory they say that they take is theirs."""
+"""The compiled tables: their kernels stay inside their arrays, and they report their memory correctly."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from worker.index.shard import Shard
 
 @pytest.mark.long
 def test_kernels_stay_inside_their_arrays(tmp_path: Path, pytestconfig: pytest.Config) -> None:
-    # A folder of its own: numba's cache does not tell checked code from unchecked.
+    # A separate folder: numba's cache does not tell checked code from unchecked code.
     seconds = pytestconfig.getoption("--fuzz-seconds")
     seed = "1" if seconds == "0" else str(time.time_ns())
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Pages of few texts under few titles of few sites, so that all collide: what ``ScopedNear`` is held to."""
+"""Pages of few texts under few titles of few sites, so that all collide, for tests of ``ScopedNear``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PRINTS = (0, 2**64 - 1, 0x0123_4567_89AB_CDEF)
 
 
 def pages_of(chance: np.random.Generator, count: int, *, hot: float = 0.3) -> list[Survivor]:
-    """Pages without order; a share of ``hot`` has one text, but for its site, title and doubt."""
+    """Pages without order; a share of ``hot`` has one text, with different sites, titles and doubts."""
     pages = []
     for _ in range(count):
         of_one = chance.random() < hot
@@ -54,7 +54,7 @@ def placed(pages: Sequence[Survivor], batch: int) -> list[Survivor]:
 
 
 def said(index: Shard | PlainIndex, asked: Sequence[Survivor], expired_up_to: int = -1) -> list[object]:
-    """What an index finds, but for slots, which differ."""
+    """The results of an index without slots, which differ."""
     found = index.earliest_near(Queries.of(asked), expired_up_to)
     return [
         (query, found.order(query), found.distance_of(query), found.reason(query), index.url(found.slot(query)))

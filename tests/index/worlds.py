@@ -1,4 +1,4 @@
-"""What the index tests share: survivors, fingerprints of awkward kinds, and the readable definition of a look-up."""
+"""Helpers for the index tests: survivors, fingerprints of awkward kinds, and the readable definition of a look-up."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def page(
     text_hash: int = 0,
     url: str | None = None,
 ) -> Survivor:
-    """A survivor of which only these matter."""
+    """A survivor of which only these values matter."""
     return Survivor(order, url or f"https://example.org/{order[0]}/{order[1]}", fingerprint, text_hash, 9, order[0])
 
 
@@ -62,7 +62,7 @@ TINY = TableSizes(
 def columns_of(
     fingerprints: NDArray[np.uint64], *, a_batch: int = 50, tokens: NDArray[np.uint32] | None = None
 ) -> Entries:
-    """Many entries with these fingerprints, so many a batch."""
+    """Many entries with these fingerprints, ``a_batch`` of them per batch."""
     count = len(fingerprints)
     number = np.arange(count)
     return Entries(
@@ -79,7 +79,7 @@ def columns_of(
 
 
 WRAPPING = TableSizes(**TINY.__dict__ | {"first_slot": 2**32 - 700})
-"""Slot numbers, modulo 2^32, begin again in the middle of a test."""
+"""With these, slot numbers, modulo 2^32, wrap around in the middle of a test."""
 
 
 def random(chance: np.random.Generator, count: int) -> NDArray[np.uint64]:
@@ -87,7 +87,7 @@ def random(chance: np.random.Generator, count: int) -> NDArray[np.uint64]:
 
 
 def clustered(chance: np.random.Generator, count: int) -> NDArray[np.uint64]:
-    """Within two bits of forty centres."""
+    """Fingerprints within two bits of forty centres."""
     values = random(chance, 40)[chance.integers(0, 40, count)]
     for _ in range(2):
         values ^= np.uint64(1) << chance.integers(0, 64, count, np.uint64)
@@ -145,7 +145,7 @@ def first_near(
 
 
 def answers_of(found: Found, url_of: dict[int, str]) -> list[tuple[tuple[int, int], str, int | None, str] | None]:
-    """What was found, in the words of ``earliest_by_definition``; ``url_of`` has the URL of each query that hit."""
+    """The results in the form of ``earliest_by_definition``; ``url_of`` has the URL of each query with a hit."""
     answers: list[tuple[tuple[int, int], str, int | None, str] | None] = [None] * len(found)
     for query in found.hits():
         answers[query] = (found.order(query), url_of[query], found.distance_of(query), found.reason(query))

@@ -1,10 +1,10 @@
 """``python -m tests.local.crashes FOLDER``: processes that are killed at each moment of writing a state.
 
-In each, pages are judged durably one after the other until the process kills itself, at the n-th time that it writes,
-syncs or renames: before that, in the middle of what it writes, or after it. The last pages are of two shops with one
-text, of which a state knows by its blocks that it is a template's. Under FOLDER each leaves a folder with its
-state, and beside it a file with a byte for each verdict that was returned. Half of them begin with a state of so many
-small blocks that it is rewritten when it is opened; a page in these counts as one whose verdict was returned.
+Each process judges pages durably one after the other until it kills itself at the n-th write, sync or rename: before
+that call, in the middle of a write, or after the call. The last pages are of two shops with one text, and a state's
+blocks say that the text is a template's. Under FOLDER each process leaves a folder with its state, and next to it a
+file with a byte for each returned verdict. Half of the processes begin with a state of so many small blocks that it is
+rewritten when it is opened; a page in these blocks counts as one whose verdict was returned.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from worker.local import Deduplicator, FetchedPage
 
 SETTINGS: Final = Settings.model_validate({"page": {"processes": 1}, "index": {"memory_mb": 0}})
 BEFORE: Final = 66
-"""Pages in the state that is rewritten, one a block."""
+"""Pages in the state that is rewritten, one per block."""
 JUDGED: Final = 2
 SHOPS: Final = network(products=7)
 PAGES: Final = [*(page for page, _ in crawl(3, BEFORE - 6)), *SHOPS[: 6 + JUDGED + 3]]
 CRAWL: Final = [page for page, _ in crawl(4, 120)]
 TEXT: Final = "Saucers glide over the old harbour at night, says the master, and nobody knows where they land then"
 MOST_CALLS: Final = 40
-"""More than a run makes; the last one is killed at its end."""
+"""More calls than a run makes; the last process is killed at the end of its run."""
 
 
 def settings(**sections: Any) -> Settings:
-    """Those of ``SETTINGS`` but for these."""
+    """``SETTINGS`` with these changes."""
     plain = {"page": {"processes": 1}, "index": {"memory_mb": 0}}
     return Settings.model_validate(plain | sections)
 
@@ -46,7 +46,7 @@ def judge(local: Deduplicator, page: FetchedPage, *, durable: bool = False) -> s
 
 
 def expected(pages: list[FetchedPage]) -> list[str]:
-    """The verdicts of one that is never interrupted."""
+    """The verdicts of a process that is never interrupted."""
     with Deduplicator(config=SETTINGS) as local:
         return [judge(local, page) for page in pages]
 
@@ -56,7 +56,7 @@ def kill() -> None:
 
 
 def dying(call: Callable[..., Any], name: str, moment: str, left: list[int]) -> Callable[..., Any]:
-    """The call, during which the process dies when it is the one that is counted."""
+    """The call, during which the process dies when it is the counted one."""
 
     def counted(*arguments: Any) -> Any:
         left[0] -= 1
@@ -74,7 +74,7 @@ def dying(call: Callable[..., Any], name: str, moment: str, left: list[int]) -> 
 
 
 def run(folder: Path, moment: str, number: int, before: int) -> None:
-    """Judge until killed; the state holds so many pages before."""
+    """Judge until killed; the state holds ``before`` pages at the beginning."""
     left = [number]
     for name in ("pwrite", "fsync", "replace"):
         setattr(os, name, dying(getattr(os, name), name, moment, left))
@@ -88,7 +88,7 @@ def run(folder: Path, moment: str, number: int, before: int) -> None:
 
 
 def main(folder: Path) -> None:
-    """All of them, each in a process that is forked from this one, where everything is loaded."""
+    """Run all cases, each in a process forked from this one, where everything is loaded."""
     small_blocks = folder.with_name("small blocks")
     with Deduplicator(small_blocks, SETTINGS) as local:
         for page in PAGES[:BEFORE]:

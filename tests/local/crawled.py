@@ -19,7 +19,7 @@ CHARACTERS = "天地玄黄宇宙洪荒日月盈昃辰宿列张寒来暑往秋收
 
 
 def about(page: FetchedPage) -> AboutPage:
-    """What is said of a page besides its URL and body."""
+    """The data on a page in addition to its URL and body."""
     said = asdict(page)
     return cast(AboutPage, {name: said[name] for name in AboutPage.__annotations__})
 
@@ -37,7 +37,7 @@ def texts(chance: random.Random, count: int) -> list[str]:
 
 
 def edited(text: str, chance: random.Random) -> str:
-    """With some words replaced, as often none."""
+    """The text with some words replaced; often with none replaced."""
     parts, joint = (text.split(), " ") if " " in text else (list(text), "")
     for _ in range(chance.choice((0, 0, 1, 3, 10)) if parts else 0):
         parts[chance.randrange(len(parts))] = chance.choice(WORDS)
@@ -45,8 +45,8 @@ def edited(text: str, chance: random.Random) -> str:
 
 
 def crawl(seed: int, count: int, *, odd: bool = False) -> Iterator[tuple[FetchedPage, int]]:
-    """Pages, each with the time at which it came. With ``odd`` some have no body or no URL, as crawls may find them and
-    no call is given them."""
+    """Pages, each with the time at which it came. With ``odd`` some have no body or no URL, as crawls may find them but
+    calls do not get them."""
     chance = random.Random(seed)
     known = texts(chance, max(4, count // 6))
     urls = [f"http://{chance.choice('abc')}.site{n % 3}.example/{n}" for n in range(max(4, count // 2))]
@@ -85,8 +85,8 @@ def crawl(seed: int, count: int, *, odd: bool = False) -> Iterator[tuple[Fetched
 
 
 def shop(pages: int, common: int = 250, own: int = 20) -> list[FetchedPage]:
-    """Products of a shop in a template with a long text, so that they come out as one page. The text says of each what
-    its title says, and the titles are alike: so nothing tells that it may be the shop's."""
+    """Products of a shop in a template with a long text, so that they are judged as one page. The text repeats each
+    title, and the titles are alike: so nothing shows that the text may be the shop's."""
     chance = random.Random(5)
     words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(3, 9))) for _ in range(4000)]
     everywhere = " ".join(chance.choices(words, k=common))
@@ -103,8 +103,8 @@ def shop(pages: int, common: int = 250, own: int = 20) -> list[FetchedPage]:
 
 
 def network(sites: int = 2, products: int = 150, text: int = 84) -> list[FetchedPage]:
-    """Shops of one network, in turn: all that they say of a product is one text of so many words, and each product has
-    a name that no other has, in any shop."""
+    """Shops of one network, in turn: each product's page is the same text of ``text`` words, and each product has a
+    name that is unique in all shops."""
     chance = random.Random(11)
     words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(3, 9))) for _ in range(4000)]
     everywhere, names = " ".join(words[:text]), words[text:]

@@ -1,4 +1,4 @@
-"""What is given wrongly to ``worker.local`` is said by its name, and nothing is judged."""
+"""Errors on wrong arguments of ``worker.local`` name the argument, and nothing is judged."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def local() -> Deduplicator:
 
 
 def calls(local: Deduplicator, given: Given) -> list[Callable[[], object]]:
-    """Each way to ask for a verdict on the same page."""
+    """Each way to get a verdict on the same page."""
     return [
         lambda: local.judge(**given),
         lambda: local.look_up(**given),

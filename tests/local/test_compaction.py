@@ -1,4 +1,4 @@
-"""Fewer blocks that say the same."""
+"""Fewer blocks with the same content."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ FAR = 0x9E3779B97F4A7C15
 
 
 def blocks_of(rules: Policy, runs: list[list[int]]) -> list[Block]:
-    """A block a run of pages; each page is given by its time, and has a text of its own or that of an earlier one."""
+    """One block per run of pages; a page is given by its time, and has a text of its own or the text of an earlier
+    page."""
     shard = single(rules)
     number = 0
     for run in runs:

@@ -177,7 +177,7 @@ def test_more_survivors_than_memory_allows_are_refused_and_nothing_else_is(tmp_p
         assert local.judge("http://c.example/", text=pages[judged].text).verdict == "unique"
     with pytest.raises(OverMemoryLimit, match="the state holds"):
         Deduplicator(tmp_path, settings(index={"memory_mb": 1}))
-    Deduplicator(tmp_path, settings()).close()  # whoever was refused has let go of the state
+    Deduplicator(tmp_path, settings()).close()  # the refused opener has released the state
 
 
 def test_closed_it_answers_nothing_and_closing_twice_is_fine(tmp_path: Path) -> None:
@@ -251,7 +251,7 @@ def test_verdicts_come_while_pages_still_do(in_memory: Deduplicator) -> None:
 
     def pages() -> Iterator[FetchedPage]:
         number = 0
-        while not told:  # a page more, until there is a verdict
+        while not told:  # add pages until there is a verdict
             yield FetchedPage(f"http://a.example/{number}", text=f"{TEXT} {number}")
             number += 1
 

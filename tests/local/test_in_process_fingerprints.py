@@ -1,4 +1,4 @@
-"""Whatever is raised about a page is its result."""
+"""Every exception about a page becomes its result."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def test_a_state_of_many_small_blocks_is_rewritten_when_it_is_opened(tmp_path: P
 def test_a_state_of_many_small_blocks_is_rewritten_while_it_is_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever copy of the file a crash would leave holds all pages whose verdicts were returned."""
+    """Every copy of the file that a crash could leave holds all pages whose verdicts were returned."""
     monkeypatch.setattr("worker.local.deduplicator._MANY", 70)
     file = tmp_path / "index.blocks"
     found, sizes = [], []
@@ -148,7 +148,7 @@ def test_a_state_of_other_settings_is_refused_and_can_be_opened_with_its_own(tmp
         Deduplicator(tmp_path, settings(near={"k": 2}))
     with pytest.raises(Refused, match=r"near\.threshold is 0\.8 here and 0\.54 there"):
         Deduplicator(tmp_path, settings(near={"threshold": 0.8}))
-    with Deduplicator(tmp_path, settings(topics={"shards": 3})) as local:  # says nothing about verdicts
+    with Deduplicator(tmp_path, settings(topics={"shards": 3})) as local:  # has no effect on verdicts
         assert local.judged == 1
 
 

@@ -1,4 +1,4 @@
-"""Without a broker that dates pages, the log's own time is all that pages expire by."""
+"""Without a broker that dates pages, pages expire by the log's own time alone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def settings(**near: Any) -> Settings:
 
 
 def verdicts(state: Path, clock: Callable[[], float], pages: list[FetchedPage]) -> list[Verdict]:
-    """Half of the pages are read together, and half of them after the state was opened again."""
+    """The verdicts when half of the pages are read together, and the other half after the state was opened again."""
     with Deduplicator(state, settings(ttl_days=1), clock=clock) as local:
         found = [verdict for _, verdict in local.judge_all(pages[:60])]
     with Deduplicator(state, settings(ttl_days=1), clock=clock) as local:

@@ -1,4 +1,4 @@
-"""The same order of pages gives the same verdicts here as on workers over the logs, side by side."""
+"""The same order of pages gives the same verdicts here as on workers over the logs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SAME: Final = (
     "previous",
     "changed",
 )
-"""What both sides say of a page."""
+"""The parts of a verdict that both sides must agree on."""
 Outcome = dict[str, Any]
 
 
@@ -69,7 +69,7 @@ class Workers(Stage):
         return self._new_index()
 
     def verdicts_on(self, records: list[Record]) -> list[Outcome]:
-        """Publish the pages and let them be judged."""
+        """Publish the pages and let the worker judge them."""
         for begin in range(0, len(records), TOGETHER):
             for record in records[begin : begin + TOGETHER]:
                 self.world.publish(0, record.key or b"", record.value, record.headers, record.timestamp)
@@ -85,7 +85,7 @@ class Workers(Stage):
 
 
 def both(pages: list[tuple[FetchedPage, int]], settings: Settings, claims_a_batch: int) -> Counter[str]:
-    """Hold the two side by side; how often each kind and each reason was seen."""
+    """Compare both sides; returns how often each kind and each reason was seen."""
     workers = Workers(settings, claims_a_batch)
     theirs = workers.verdicts_on([page.record(number, now) for number, (page, now) in enumerate(pages)])
     moment = 0.0
@@ -138,8 +138,9 @@ def test_pages_that_are_pardoned_or_not_stored_are_so_here_as_there() -> None:
 
 @pytest.mark.parametrize("days", [2, 4])
 def test_what_has_expired_for_workers_has_expired_here(days: float) -> None:
-    """Expiry goes by batches; those of the workers hold one page each, as here. What is bounded by the broker's time
-    there and by the log's own here is left out: fetch times in the future, and pages that come a tenth of it apart."""
+    """Expiry goes by batches; the workers' batches hold one page each, as here. Cases that the broker's time bounds
+    there and the log's own time bounds here are left out: fetch times in the future, and pages that come a tenth of
+    that time apart."""
     pages = [
         (page if page.fetched is None or page.fetched <= now else replace(page, fetched=None), now)
         for page, now in crawl(2, 300, odd=True)

@@ -1,4 +1,4 @@
-"""``serve``: the judge of another process, held to what is said over its pipe alone."""
+"""``serve``: the judge for another process, tested only through its pipe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The protocol in a world of one page a batch."""
+"""The protocol in a world with one page per batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file of a state: what is torn is cut off, what is changed is refused, two never write at once."""
+"""The file of a state: a torn record is cut off, a changed one is refused, and only one process writes at a time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCHEME = Scheme.of({"near.k": 3, "near.scope": "global"})
 
 
 def block(after: int, to: int, scheme: Scheme = SCHEME) -> Block:
-    """One whose last page is a survivor."""
+    """A block whose last page is a survivor."""
     header = Header(
         scheme=scheme.id,
         writer=b"w",
@@ -42,7 +42,7 @@ BLOCKS = [block(-1, 3), block(3, 4), block(4, 9)]
 
 
 def written(folder: Path, blocks: list[Block]) -> list[int]:
-    """Write them; where the file ended before the first and after each."""
+    """Write the blocks; returns the file's size before the first and after each."""
     state = StateFile(folder, SCHEME)
     assert list(state.blocks()) == []
     ends = [state.file.stat().st_size]

@@ -1,5 +1,5 @@
-"""What titles tell of templates, in one process: the same for any batching and any number of processes, over restarts,
-crashes and ways back.
+"""Evidence of titles on templates, in one process: the same for any batching and any number of processes, over
+restarts, crashes and ways back.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ TEXT: Final = hash_words([f"word {number}" for number in range(80)])
 
 
 def product(site: int, number: int, cut: int = 0) -> Claim:
-    """A page of one of several shops with one text, of which each may leave out some words."""
+    """A page of one of several shops with one text; each page may leave out some words."""
     words = TEXT[cut:]
     text: dict[str, Any] = {"tokens": len(words), "sketch": sketch(words), "bands": bands(words), "text_hash": cut}
     url = f"http://shop{site}.example/{number}"
@@ -46,7 +46,8 @@ def product(site: int, number: int, cut: int = 0) -> Claim:
 
 
 SHOPS: Final = [product(site, number, number % 3) for number in range(1, 21) for site in (1, 2)]
-"""Two shops in turn. Of the second one two pages are called copies of the first one's, before it is found out."""
+"""Two shops in turn. Two pages of the second shop are called copies of the first shop's pages before the template is
+recognised."""
 
 
 def judged(shard: SingleShard, pages: Sequence[Claim], sizes: Iterator[int]) -> list[str]:
@@ -67,7 +68,7 @@ def ones() -> Iterator[int]:
 
 @cache
 def one_by_one() -> list[str]:
-    """What is said of pages that are judged one by one, in one sitting."""
+    """Outcomes and doubts of pages that are judged one by one, without a restart."""
     return judged(single(), SHOPS, ones())
 
 
@@ -110,7 +111,7 @@ def test_a_state_knows_what_titles_told_when_each_of_its_blocks_was_sealed(
 
 
 def sealed(pages: Sequence[Claim]) -> list[Block]:
-    """A block a page."""
+    """One block per page."""
     shard = single(RULES)
     for page in pages:
         judged(shard, [page], ones())
@@ -175,7 +176,7 @@ def test_verdicts_are_the_same_for_any_number_of_processes(alone: list[tuple[str
 def test_a_state_that_is_killed_cut_back_and_opened_again_judges_as_one_that_is_not(
     tmp_path: Path, alone: list[tuple[str, str | None]]
 ) -> None:
-    """What a killed process leaves is the file as it was then."""
+    """A killed process leaves the file as it was at that moment."""
     chance, found, number = random.Random(3), list[tuple[str, str | None]](), 0
     state = tmp_path / "0"
     while len(found) < len(PAGES):

@@ -12,7 +12,7 @@ from worker.evaluate.labels.from_canonical import read_canonical
 
 
 def written(tmp_path: Path, *pages: tuple[str, str | None]) -> Path:
-    """Documents 1, 2, …: each a URL and the one that it names."""
+    """Documents 1, 2, …: each has a URL and the URL that it names as canonical."""
     file = tmp_path / "docs.jsonl"
     rows = [
         {"id": number, "url": url, "html": f'<link rel=canonical href="{named}">' if named else "", "text": "t"}

@@ -1,4 +1,4 @@
-"""Documents and labelled pairs as they are read, and what is said of wrong ones."""
+"""Documents and labelled pairs as they are read, and the errors on wrong ones."""
 
 from __future__ import annotations
 

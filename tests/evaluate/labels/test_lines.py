@@ -1,4 +1,4 @@
-"""Lines of compressed files, and problems told together."""
+"""Lines of compressed files, and problems reported together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A page with all that led to its fingerprint, at any width, by other weights and hashes."""
+"""A page with all steps to its fingerprint, at any width, with other weights and hashes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def explainer() -> Explainer:
 
 
 def of(explainer: Explainer, variant: Variant) -> Explainer:
-    """The same with another variant: what it has loaded stays."""
+    """The same explainer with another variant; its loaded data stays."""
     other = Explainer.__new__(Explainer)
     other.__dict__.update(explainer.__dict__ | {"variant": variant})
     return other
@@ -68,7 +68,7 @@ def test_weights_and_hashes_move_the_fingerprint_and_nothing_else(explainer: Exp
 
 
 def replace_fingerprint(made: object) -> tuple[object, ...]:
-    """All but the fingerprint."""
+    """Everything except the fingerprint."""
     return tuple(getattr(made, name) for name in type(made).__struct_fields__ if name != "fingerprint")  # type: ignore[attr-defined]
 
 

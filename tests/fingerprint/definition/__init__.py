@@ -1,1 +1,1 @@
-"""A text's way to its fingerprint and sketch in readable steps: what the compiled ones are held against."""
+"""A text's way to its fingerprint and sketch in readable steps, with which tests compare the compiled ones."""

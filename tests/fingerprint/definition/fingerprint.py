@@ -29,7 +29,7 @@ class Definition:
         self.segmenter = Segmenter(recipe.user_words, fold_traditional=recipe.fold_traditional)
 
     def of_text(self, text: str, url: str, shown: Sequence[str] = ()) -> Fingerprinted:
-        """What a text comes to."""
+        """The fingerprint and sketch of a text."""
         recipe = self.recipe
         normalised = normalise(text, fold_traditional=recipe.fold_traditional)
         units = hash_words(characters_and_words(normalised), key=self._tokens_key)

@@ -96,7 +96,7 @@ class Segmenter:
 
 
 def said_once(normalised_text: str) -> str:
-    """The text, in which each number and each part of an address or of code stands only where it stands first."""
+    """The text in which each number and each part of an address or of code is kept only at its first place."""
     spaced, kinds = _spaced(normalised_text)
     before, behind = f"  {normalised_text}", f"{normalised_text}  "
     plain = np.concatenate(([False, False], kinds == PLAIN, [False, False]))
@@ -136,7 +136,7 @@ def _spaced(text: str) -> tuple[str, npt.NDArray[np.uint8]]:
     spaced = np.where(kinds == SEPARATOR, np.uint32(_BLANK), codes)
     apostrophes = np.flatnonzero(kinds == APOSTROPHE)
     if apostrophes.size:
-        # At either end of the text the clipped index meets the apostrophe itself, which is no letter.
+        # At either end of the text the clipped index points at the apostrophe itself, which is not a letter.
         before = kinds.take(apostrophes - 1, mode="clip") & (PLAIN | LETTER | MARK)
         after = kinds.take(apostrophes + 1, mode="clip") & (PLAIN | LETTER)
         inside = (before != 0) & (after != 0)

@@ -31,12 +31,12 @@ _M32: Final = 2**32 - 1
 
 
 def sketch(tokens: Hashes, numbering: Numbering = PUBLIC) -> bytes:
-    """Of ``sketch_and_bands`` the one."""
+    """The sketch from ``sketch_and_bands``."""
     return sketch_and_bands(tokens, numbering)[0]
 
 
 def bands(tokens: Hashes, numbering: Numbering = PUBLIC) -> bytes:
-    """Of ``sketch_and_bands`` the other."""
+    """The bands from ``sketch_and_bands``."""
     return sketch_and_bands(tokens, numbering)[1]
 
 

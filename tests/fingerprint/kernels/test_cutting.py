@@ -1,4 +1,4 @@
-"""Compiled cutting: words of every script, mixed text, user dictionaries; and against the readable steps."""
+"""Compiled cutting: words of every script, mixed text, user dictionaries; and a comparison with the readable steps."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ MIXED = st.text(
 
 
 class Cutter:
-    """Both ways to cut by one dictionary."""
+    """Both ways to cut with one dictionary."""
 
     def __init__(self, user_words: tuple[str | tuple[str, int | None, str | None], ...]) -> None:
         self.compiled = TextReader(dictionary(user_words), NoiseWords())
         self.readable = Segmenter(user_words)
 
     def check(self, text: str) -> None:
-        """The same words, pairs of them and units."""
+        """Check that both ways give the same words, pairs of words and units."""
         read, found, normalised = self.compiled.read(text), self.compiled.tokens(text), normalise(text)
         tokens = self.readable.all_tokens(said_once(normalised))
         assert found == (normalised, self.readable.all_tokens(normalised), tokens, characters_and_words(normalised))

@@ -1,4 +1,4 @@
-"""The files of kernels are those that the digest of their cache is made of."""
+"""The digest of the kernels' cache covers exactly the files of kernels."""
 
 from __future__ import annotations
 

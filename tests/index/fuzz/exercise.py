@@ -1,9 +1,9 @@
-"""A program that does whatever an index can do, at random, until its time is over.
+"""A program that calls every operation of an index, at random, until its time is over.
 
     NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=somewhere python -m tests.index.fuzz.exercise SEED SECONDS
 
-An access outside of its array then raises IndexError; an answer that a plain search does not give ends it, too. The
-folder must be one for checked code only: numba's cache does not tell it from unchecked.
+An access outside of an array then raises IndexError; an answer that a plain search does not give ends the program too.
+The folder must be for checked code only: numba's cache does not tell it from unchecked code.
 """
 
 from __future__ import annotations
@@ -81,13 +81,13 @@ def _entries(chance: np.random.Generator, count: int) -> Entries:
     plain = columns_of(values, a_batch=20, tokens=chance.integers(1, 100, count).astype(np.uint32))
     bands = chance.integers(0, 2**32, (count, 8), np.uint32)
     bands[chance.random(count) < 0.5, int(chance.integers(0, 8))] = 77
-    sketch = chance.integers(0, 2**64, (count, 4), np.uint64)  # some say they hold more bigrams than have place
-    sketch[:, 3] |= np.uint64(1 << 56)  # and none that it holds no bigram
+    sketch = chance.integers(0, 2**64, (count, 4), np.uint64)  # some claim to hold more bigrams than fit
+    sketch[:, 3] |= np.uint64(1 << 56)  # and none claims to hold no bigram
     return Entries(**{name: plain.column(name) for name in COLUMNS}, urls=plain.urls, bands=bands, sketch=sketch)
 
 
 def main(seed: int, seconds: float) -> None:
-    """Lives, one after the other."""
+    """Run lives of shards, one after the other."""
     chance = np.random.default_rng(seed)
     end = time.monotonic() + seconds
     lives = 0

@@ -1,4 +1,4 @@
-"""Pages that are found by a band and a sketch."""
+"""Pages that a band and a sketch find."""
 
 from __future__ import annotations
 

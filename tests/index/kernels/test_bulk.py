@@ -1,4 +1,4 @@
-"""Many entries at once: sorted roughly by row, and put away."""
+"""Many entries at once: sorted roughly by row, and stored."""
 
 from __future__ import annotations
 

@@ -25,14 +25,15 @@ def hot(chance: np.random.Generator, count: int) -> NDArray[np.uint64]:
 
 
 def hot_twice(chance: np.random.Generator, count: int) -> NDArray[np.uint64]:
-    """Most agree in a whole block and in a group of twelve bits beside it, so that what was split splits again."""
+    """Codes of which most agree in a whole block and in a group of twelve bits next to it, so that a split bucket
+    splits again."""
     values = random(chance, count)
     values[chance.random(count) < 0.8] &= np.uint64(0xFFFF_FFFF_F000_0000)
     return values
 
 
 def far_apart(chance: np.random.Generator, count: int) -> NDArray[np.uint64]:
-    """Words of a code with distance 4 and more, that agree in a block: the fullest bucket that survivors can make."""
+    """Words of a code with distance 4 and more that agree in a block: the fullest bucket that survivors can fill."""
     bits = chance.integers(0, 2**46, count, np.uint64)
     parity = np.bitwise_count(bits).astype(np.uint64) & np.uint64(1)
     place = np.zeros(count, np.uint64)
@@ -115,7 +116,7 @@ def test_an_index_that_grows_splits_sweeps_and_wraps_finds_what_a_plain_search_f
 def _asked_for(
     chance: np.random.Generator, values: NDArray[np.uint64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
-    """Some that are there, at every distance from 0 to 4, and some that are not."""
+    """Queries for stored values, at every distance from 0 to 4, and for values that are not stored."""
     asked = values[chance.integers(0, len(values), 15)].copy()
     for number in range(10):
         for bit in chance.choice(64, number % 5, replace=False).tolist():

@@ -1,4 +1,4 @@
-"""Chains inside a batch, at the limits of the compiled walk; what is near by all rules is held in tests/verdict."""
+"""Chains inside a batch, at the limits of the compiled walk; tests/verdict tests nearness by all rules."""
 
 from __future__ import annotations
 
@@ -86,5 +86,5 @@ def test_the_pages_of_a_batch_are_near_by_the_predicate(predicate: SimHashNear |
         wanted.append(first)
         if asked[place] and first < 0 and flagged.stored[place]:
             survivors.append(place)
-    queries = Queries.of(pages).among(np.arange(300))  # columns that may be written to, as those of claims
+    queries = Queries.of(pages).among(np.arange(300))  # writable columns, like those of claims
     assert earliest_in_batch(queries, asked, near, flagged).tolist() == wanted

@@ -1,4 +1,4 @@
-"""Views of memory, counting of bits, and many comparisons at once, against Python's."""
+"""Views of memory, counting of bits, and many comparisons at once, compared with Python's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from worker.index.kernels import native
 from worker.index.kernels.native import compiled, equal_32, i64_at, lowest, near_16, near_32, near_64, popcount, u32_at
 
-# Inlined kernels have no entry for Python: each is called by one that has.
+# Inlined kernels have no entry for Python: a kernel with an entry calls each.
 
 
 @compiled("uint64(uint64)")

@@ -1,4 +1,4 @@
-"""The words that kernels and Python share: each has a place of its own, and the limits fit each other."""
+"""The words of memory that kernels and Python share: each has a place of its own, and the limits fit together."""
 
 from __future__ import annotations
 

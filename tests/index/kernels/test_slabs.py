@@ -1,4 +1,4 @@
-"""Memory of buckets: what is left behind is used again, and what expired is given back."""
+"""Memory of buckets: abandoned memory is used again, and memory of expired entries is given back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The filter's kernels, by their own words; what it promises is held in tests/index/test_apart."""
+"""The filter's kernels, tested alone; tests/index/test_apart tests its promises."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from worker.index.shard import Shard
 
 
 def test_a_mask_is_told_of_each_page_whose_scope_and_title_any_generation_has() -> None:
-    Shard()  # says so if numba cannot run
+    Shard()  # raises a clear error if numba cannot run
     generations = [np.zeros(64, np.uint64), np.zeros(1, np.uint64)]
     numbers = np.array([1, 2, 3, 4, 0, 2**32 - 1], np.uint32)
     scopes = np.array([9, 9, 9, 9, 9, 2**64 - 1], np.uint64)
