@@ -1,4 +1,5 @@
-"""Which transactions a broker holds open; brokers before Kafka 4.1 cannot be asked by name, so all are looked at."""
+"""Lists the transactions that a broker holds open. Brokers before Kafka 4.1 cannot search by name, so all are
+listed."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from typing import Any
 
 
 def open_transactions(admin: Any, beginning: str) -> list[str]:
-    """The ids, of those that begin so."""
+    """The ids with this beginning."""
     listed = admin.list_transactions(state_filters=["Ongoing"])
     ids = [each.transactional_id for found in listed.values() for each in found]
     return [each for each in ids if each.startswith(beginning)]

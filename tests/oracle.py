@@ -19,7 +19,7 @@ Near: TypeAlias = Callable[[ScopedRecord, ScopedRecord], Match | None]
 
 class Expected(NamedTuple):
     """The verdict of one page; ``original`` is the order of the survivor that it is near to, ``previous`` says whether
-    the text is that of the latest survivor of the page's URL."""
+    the text equals the text of the latest survivor of the page's URL."""
 
     order: Order
     outcome: str
@@ -32,8 +32,8 @@ class Expected(NamedTuple):
 
 @dataclass
 class Known:
-    """What a generation begins with, where its index was copied: survivors in their order, with the watermark after the
-    batch of each; the claimed offsets; the watermark."""
+    """The knowledge with which a generation begins, where its index was copied: survivors in their order, with the
+    watermark after the batch of each; the claimed offsets; the watermark."""
 
     survivors: list[tuple[Order, Claim | Survivor]] = field(default_factory=list)
     watermark_after: dict[int, int] = field(default_factory=dict)
@@ -77,7 +77,7 @@ def is_forgotten(condition: ForgetCondition, page: Claim | Survivor) -> bool:
 
 
 def forgets_of(log: Iterable[tuple[int, Batch | Forget]], scheme: bytes) -> list[tuple[int, ForgetCondition]]:
-    """What is to be forgotten by records of one scheme, with their offsets."""
+    """The conditions in the records of forgetting of one scheme, with their offsets."""
     return [(offset, one.condition) for offset, one in log if isinstance(one, Forget) and one.scheme == scheme]
 
 
@@ -89,9 +89,10 @@ def verdicts(
     ttl: int | None = None,
     known: Known | None = None,
 ) -> dict[tuple[int, int], Expected]:
-    """The verdict of each page by its source (partition, offset), from batches and what is between, with offsets.
+    """The verdict of each page by its source (partition, offset), from batches and the records between them, with
+    offsets.
 
-    What is ``known`` at first, nothing if it is not given, becomes what is known in the end.
+    ``known`` is the knowledge at the beginning, empty if it is not given, and is updated to the knowledge at the end.
     """
     found: dict[tuple[int, int], Expected] = {}
     known = known or Known()

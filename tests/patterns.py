@@ -1,9 +1,9 @@
-"""Regular expressions by their syntax trees: which of them can take longer than in line with what they read.
+"""Finds regular expressions whose time can grow faster than the text they read, by their syntax trees.
 
-A pattern becomes an automaton, a state a character of it that is read (Glushkov). Its time is *exponential* where a
-state comes back to itself on two ways that read the same string, and *quadratic* where two states can both loop over a
-string that leads from one to the other as well, and what follows may yet fail (Weber and Seidl, 1991, the criteria EDA
-and IDA). A search begins with a loop over all characters: each place is tried.
+A pattern becomes an automaton with a state for each character that it reads (Glushkov). Its time is *exponential* where
+a state comes back to itself on two ways that read the same string, and *quadratic* where two states can both loop over
+a string that also leads from one to the other, and the rest may still fail (Weber and Seidl, 1991, the criteria EDA and
+IDA). A search begins with a loop over all characters, since it tries each place.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from re import _compiler, _constants, _parser  # type: ignore[attr-defined]
 from typing import Any, Final
 
 LOOP: Final = 64
-"""So many repetitions at most are no loop where squares are looked for: what they cost is a factor."""
+"""In the search for quadratic time, up to this many repetitions do not count as a loop: they only cost a factor."""
 FEW: Final = 8
-"""The same where what is exponential is looked for: 2 to the power of more would be noticed."""
+"""The same in the search for exponential time: 2 to the power of more would be noticed."""
 _SAMPLES: Final = "\t\n\r\x1c !0AZ_az~\x80\xa0ßéſʼΩЖ١\u2028\u3000あ中가\ud800\uffff\U0001f600"
 _ATOMS: Final = (_constants.LITERAL, _constants.NOT_LITERAL, _constants.ANY, _constants.IN)
 _REPEATS: Final = (_constants.MAX_REPEAT, _constants.MIN_REPEAT, _constants.POSSESSIVE_REPEAT)
@@ -28,8 +28,8 @@ _REPEATS: Final = (_constants.MAX_REPEAT, _constants.MIN_REPEAT, _constants.POSS
 
 @dataclass
 class _Part:
-    """A part of a pattern: states that it begins and ends with, and ways through it that read nothing, each with the
-    set of characters, as bits, that may stand there or come next."""
+    """A part of a pattern: the states at its beginning and end, and the ways through it that read nothing, each with
+    the set of characters, as bits, that may stand there or come next."""
 
     first: list[tuple[int, int]] = field(default_factory=list)
     last: list[tuple[int, int]] = field(default_factory=list)
@@ -37,7 +37,7 @@ class _Part:
 
 
 class Automaton:
-    """``searches``: the pattern is tried at each place; ``to_the_end``: it must match all that is left."""
+    """``searches``: the pattern is tried at each place; ``to_the_end``: it must match the whole rest."""
 
     def __init__(self, pattern: re.Pattern[Any], *, searches: bool, to_the_end: bool, loop: int) -> None:
         self._loop: Final = loop
@@ -69,7 +69,7 @@ class Automaton:
             self._connect(entry, state, mask)
 
     def exponential(self) -> bool:
-        """Whether a state comes back to itself in two ways that read the same."""
+        """Whether a state comes back to itself on two ways that read the same string."""
         steps = self._steps()
         for group in self._loops(steps):
             inside = {state: [edge for edge in steps[state] if edge[0] in group] for state in group}
@@ -91,8 +91,8 @@ class Automaton:
         return False
 
     def quadratic(self) -> bool:
-        """Whether two states can share out one string in as many ways as it has characters, and then fail: the second
-        one loops where the pattern cannot end."""
+        """Whether two states can divide one string between them in as many ways as it has characters, and then fail:
+        the second state loops where the pattern cannot end."""
         steps = self._steps()
         unfinished = {
             state: [edge for edge in edges if edge[0] not in self.finals]
@@ -232,7 +232,7 @@ class Automaton:
 
     def _repeated(self, operation: Any, least: int, most: int, tree: Any) -> _Part:
         if operation is _constants.POSSESSIVE_REPEAT and tree.getwidth() == (1, 1) and len(list(_atoms(tree, 0))) > 1:
-            # One character behind the other, and none is given back: how each was read makes no difference.
+            # Characters follow each other and none is given back: it makes no difference how each was read.
             state = self._new(self._union(tree))
             self._connect(state, state, self._all)
             anything = self._all | self._done
@@ -295,7 +295,7 @@ class Automaton:
         )
 
     def _before(self, tree: Any) -> int | None:
-        """Characters that must stand before the pattern, where it begins with a look behind at one."""
+        """The characters that may stand before the pattern, where it begins with a look-behind for one character."""
         if not len(tree):
             return None
         operation, value = tree[0]
@@ -308,7 +308,7 @@ class Automaton:
 
 
 def fault(pattern: re.Pattern[Any], *, searches: bool = True, to_the_end: bool = True) -> str | None:
-    """``exponential``, ``quadratic``, or None for a pattern whose time grows in line with what it reads."""
+    """``exponential``, ``quadratic``, or None for a pattern whose time is proportional to the text it reads."""
     if Automaton(pattern, searches=searches, to_the_end=to_the_end, loop=FEW).exponential():
         return "exponential"
     if Automaton(pattern, searches=searches, to_the_end=to_the_end, loop=LOOP).quadratic():
@@ -317,12 +317,12 @@ def fault(pattern: re.Pattern[Any], *, searches: bool = True, to_the_end: bool =
 
 
 def _ways(masks: Iterable[int]) -> list[int]:
-    """Ways that read nothing: two of a kind are as bad as more."""
+    """Ways that read nothing, at most two of a kind: two are as bad as more."""
     return [mask for mask, count in Counter(masks).items() for _ in range(min(count, 2))]
 
 
 def _atoms(tree: Any, flags: int) -> Iterator[tuple[int, tuple[Any, Any]]]:
-    """All that reads one character, with the flags that hold there."""
+    """All parts that read one character, with the flags that apply there."""
     for operation, value in tree:
         if operation in _ATOMS:
             yield flags, (operation, value)

@@ -1,4 +1,4 @@
-"""The processes that another one has started."""
+"""The child processes of a process."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 
 def children(pid: int | None = None, command: bytes = b"") -> set[int]:
-    """Ids of those that a process, without ``pid`` this one, has started from any of its threads and that still run.
+    """Ids of the live processes that a process, by default this one, has started from any of its threads.
 
-    Those whose command line has ``command`` in it: libraries start programs, too, as ``uname``. One is counted from
-    when it runs its own program: one that is stopped before that holds up its parent (vfork).
+    Only processes with ``command`` in their command line count: libraries also start programs, such as ``uname``. A
+    process counts once it runs its own program: if it were stopped before that, it would block its parent (vfork).
     """
     own = os.getpid() if pid is None else pid
     tasks = Path(f"/proc/{own}/task").glob("*/children")

@@ -23,7 +23,7 @@ INFO = Info(
 
 
 def families(metrics: Metrics | ServedMetrics, accept: str = "") -> dict[str, Family]:
-    """By name, as Prometheus knows it: of a counter with ``_total``."""
+    """The families by name as Prometheus knows it: a counter's name ends in ``_total``."""
     body, content_type = metrics.exposition(accept)
     read = read_openmetrics if content_type.startswith("application/openmetrics-text") else read_text
     return {

@@ -30,9 +30,9 @@ needs_prometheus = pytest.mark.skipif(
 
 
 class Prometheus:
-    """A running server that scrapes workers (``host:port``) and looks at its rules every second.
+    """A running server that scrapes workers (``host:port``) and evaluates its rules every second.
 
-    ``at_its_pace`` leaves their times as ``deploy/`` has them. ``alertmanager`` (``host:port``) is told of alerts.
+    ``at_its_pace`` leaves the intervals as in ``deploy/``. ``alertmanager`` (``host:port``) gets the alerts.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Prometheus:
             )
 
     def list_workers(self, *workers: str) -> None:
-        """Scrape these from now on, as where discovery finds them and no others."""
+        """Scrape these workers from now on, as if discovery found them and no others."""
         self._workers.write_text(json.dumps([{"targets": list(workers)}]))
 
     def __enter__(self) -> Self:
@@ -108,7 +108,7 @@ class Prometheus:
         """The samples of an instant query, as soon as there are any.
 
         Raises:
-            AssertionError: there are none before the deadline, or the server has ended.
+            AssertionError: there are no samples before the deadline, or the server has ended.
         """
         deadline = time.monotonic() + DEADLINE_SECONDS
         while time.monotonic() < deadline:

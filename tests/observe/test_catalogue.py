@@ -1,4 +1,4 @@
-"""The catalogue is what is exposed, and it keeps to Prometheus' conventions."""
+"""The catalogue lists exactly the exposed metrics, and follows Prometheus' conventions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who waits for a worker that compiles is told so, in the log and where its health is asked for."""
+"""A worker that compiles says so in its log and in its health answers."""
 
 from __future__ import annotations
 

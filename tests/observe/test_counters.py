@@ -1,4 +1,4 @@
-"""The counters holds plain numbers, and copies of it are whole."""
+"""The counters hold plain numbers, and copies of them are whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the worker logs: a line an event with what it is about, and no line a page unless everything is asked for."""
+"""The worker's log: a line per event with its subject, and lines per page only at the most detailed level."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a worker holds, as the gauges show it, and what keeps it from being ready."""
+"""A worker's holdings as the gauges show them, and the reasons why it is not ready."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ A, B, C = Page("http://a/", 0b000), Page("http://b/", 0b001), Page("http://c/", 
 
 
 class Clock:
-    """Shows what it is set to."""
+    """Shows the time to which it is set."""
 
     def __init__(self, now: float = 0.0) -> None:
         self.now = now
@@ -38,14 +38,14 @@ class Clock:
 
 
 def sampled(stage: Stage, now: float = 0.0) -> dict[str, float]:
-    """The series after one look at the worker that owns everything."""
+    """The series after one sample of the worker that owns everything."""
     metrics, watch = looking_at(stage.worker, now)
     metrics.sample(stage.worker, watch)
     return series(metrics)
 
 
 def looking_at(worker: Worker, now: float = 0.0) -> tuple[Metrics, Watch]:
-    """Metrics that the worker tells from now on, and a watch that has asked the broker once."""
+    """Metrics that observe the worker from now on, and a watch that has asked the broker once."""
     worker.observer = metrics = Metrics(INFO, now=Clock(now))
     watch = Watch(worker.log, worker, 60)
     watch.check(0)
@@ -163,7 +163,7 @@ def test_pages_that_wait_while_none_comes_grow_old_by_this_machine_s_clock() -> 
     assert age({0: 3}, 170) == 0
 
 
-# counts that shards keep
+# counts by shards
 
 
 def shard_worker(sizes: TableSizes | None = None) -> tuple[World, Worker]:
@@ -345,7 +345,7 @@ NOTHING_REMOVED = {FINGERPRINTS: Bounds(0, 12), ANSWERS: Bounds(0, 12)}
 
 
 def margins(stage: Stage, logs: dict[str, Bounds]) -> dict[str, float]:
-    """As shown while both logs have these bounds."""
+    """The margins shown while both logs have these bounds."""
     metrics, watch = looking_at(stage.worker)
     watch.logs = logs
     metrics.sample(stage.worker, watch)
@@ -376,7 +376,7 @@ def test_a_replay_point_between_both_ends_of_a_log_has_its_part_of_the_way() -> 
 
 @pytest.mark.parametrize("answers", [Bounds(1, 1), Bounds(5, 5), Bounds(3, 7)], ids=["read", "emptied", "not read"])
 def test_behind_the_last_batch_nothing_is_needed_whatever_became_of_the_answers(answers: Bounds) -> None:
-    """A shard that was answered for twice leaves an answer that nobody reads; then retention empties the topic."""
+    """A shard with two answers to one batch leaves an answer that no worker reads; then retention empties the topic."""
     stage = Stage(shards=1, partitions=1).play(A, COMMIT, FLUSH)
     seen = margins(stage, {FINGERPRINTS: Bounds(1, 1), ANSWERS: answers})
     assert seen == {"fingerprints": 1.0, "answers": 1.0}

@@ -1,4 +1,4 @@
-"""What the three paths say, when, and on which port."""
+"""The answers on the three paths, when they change, and the port."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LOCAL = "127.0.0.1"
 
 
 class Clock:
-    """Shows what it is set to."""
+    """Shows the time to which it is set."""
 
     now = 1000.0
 
@@ -212,7 +212,7 @@ def connected(server: HealthServer, said: bytes = b"") -> socket.socket:
 
 
 def all_that_comes(client: socket.socket) -> bytes:
-    """Up to the end of the connection."""
+    """All bytes up to the end of the connection."""
     parts = []
     try:
         while part := client.recv(65536):
@@ -268,7 +268,7 @@ def listening(port: int) -> socket.socket:
 
 
 def free_ports(count: int) -> int:
-    """The first of so many neighbouring ports that nobody listens on."""
+    """The first of ``count`` neighbouring free ports."""
     for first in range(20_000, 32_000, count):
         try:
             with ExitStack() as stack:

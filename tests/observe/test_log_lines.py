@@ -104,7 +104,7 @@ def test_an_error_about_a_coordinator_is_shown_whatever_it_is() -> None:
 
 
 class Connection:
-    """As much of kafka-python's as its messages name."""
+    """The parts of kafka-python's connection that its messages name."""
 
     def __init__(self, node_id: str) -> None:
         self.node_id = node_id
@@ -123,7 +123,8 @@ class Connection:
 def test_an_answer_that_does_not_come_is_told_once_and_as_what_it_is(
     capsys: pytest.CaptureFixture[str], node: str, told: str
 ) -> None:
-    """kafka-python says it in three lines, one of them "Abort"; each is given here as it is written there."""
+    """kafka-python logs it in three lines, one of them "Abort"; the test gives each exactly as kafka-python writes
+    it."""
     log_to_stderr("info", "json")
     connection, error = Connection(node), errors.RequestTimedOutError("Request timed out after 30000 ms")
     logging.getLogger(kafka.net.connection.__name__).warning(TIMED_OUT, connection, 30000.0)
@@ -183,7 +184,7 @@ def test_what_programs_wait_for_is_a_line_in_text_and_a_message_where_all_are_js
 
 
 def test_warnings_of_python_are_objects_too(capsys: pytest.CaptureFixture[str]) -> None:
-    logging.captureWarnings(False)  # pytest has put back what takes them since another test
+    logging.captureWarnings(False)  # pytest has put back their receiver since another test
     log_to_stderr("info", "json")
     warnings.warn("soon gone", DeprecationWarning, stacklevel=1)
     logging.captureWarnings(False)

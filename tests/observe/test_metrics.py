@@ -1,4 +1,4 @@
-"""What the step tells is counted, and what is scraped meanwhile is whole."""
+"""The step's events are counted, and a scrape at the same time is consistent."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def of(seen: dict[str, float], name: str) -> dict[str, float]:
 
 
 def told_by(stage: Stage) -> dict[str, float]:
-    """The series after all that the workers of this stage have told."""
+    """The series after all events that the workers of this stage have reported."""
     heard = [listener.told for listener in stage.observers.values()]
     return after(*((method, *told) for calls in heard for method, all_told in calls.items() for told in all_told))
 

@@ -1,4 +1,4 @@
-"""Pages are counted by host and by crawl, whatever comes from outside."""
+"""Pages are counted by host and by crawl, whatever values come from outside."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_crawls_without_end_fill_no_memory_and_the_latest_has_a_name() -> None:
 
 
 class Clock:
-    """Shows what it is set to."""
+    """Shows the time to which it is set."""
 
     def __init__(self) -> None:
         self.now = 0.0

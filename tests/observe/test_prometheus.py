@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.prometheus, needs_prometheus]
 
 
 def counted() -> Metrics:
-    """Metrics of a worker that has seen each kind of thing at least once."""
+    """Metrics of a worker that has seen each kind of event at least once."""
     stage = Stage(shards=2, partitions=2).play(
         Page("http://a/", 0b000), Page("http://b/", 0b001), Page("http://dead/", "dead"), COMMIT, FLUSH
     )

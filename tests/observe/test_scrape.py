@@ -1,4 +1,4 @@
-"""What the demo reads of workers over HTTP: their metrics, what they own, whether they are ready."""
+"""The data that the demo reads from workers over HTTP: their metrics, their partitions and shards, their readiness."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from worker.observe.scrape import (
 
 
 def showing(exposition: str) -> HealthServer:
-    """What Prometheus would read at a worker's address."""
+    """A server with this exposition, as Prometheus would read it at a worker's address."""
     exposes = SimpleNamespace(health=Health(), exposition=lambda accept: (exposition.encode(), "text/plain"))
     return HealthServer(exposes, "127.0.0.1", 0)
 
@@ -37,7 +37,7 @@ def test_metrics_are_summed_over_labels_and_workers_and_a_silent_worker_counts_n
         showing('x_total{a="1"} 4.0\n') as other,
         socket.socket() as taken,
     ):
-        taken.bind(("127.0.0.1", 0))  # bound and not listening: nobody else gets the port, and nobody answers
+        taken.bind(("127.0.0.1", 0))  # bound but not listening: no other program gets the port, and nothing answers
         silent = f"http://127.0.0.1:{taken.getsockname()[1]}/metrics"
         addresses = [f"{one.address}/metrics", silent, f"{other.address}/metrics"]
         assert scrape(addresses) == Counter({"x_total": 9, "x_created": 1_700_000_000})

@@ -1,4 +1,5 @@
-"""The values that occur most of late have names, a bounded number of them, and keep them until others are far ahead."""
+"""The values that occurred most lately have names, a bounded number of them, and keep them until others are far
+ahead."""
 
 from __future__ import annotations
 

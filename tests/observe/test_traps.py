@@ -1,4 +1,4 @@
-"""What brings little but duplicates gets a name, however little it is, and loses it once it is no trap any more."""
+"""A source of almost only duplicates gets a name, however small it is, and loses it once it is not a trap any more."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from worker.observe.traps import FORGOTTEN_SECONDS, HIGHEST, LOSS, NAMED_FROM, T
 
 
 def seen(found: Traps[str], value: str, duplicates: int, others: int = 0, now: float = 0.0) -> list[str | None]:
-    """What lost its name meanwhile."""
+    """The values that lost their names in the process."""
     lost = [found.see(value, is_duplicate=True, now=now) for _ in range(duplicates)]
     return [*lost, *(found.see(value, is_duplicate=False, now=now) for _ in range(others))]
 

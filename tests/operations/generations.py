@@ -37,13 +37,13 @@ class Beside(Stage):
         super().take_over()
 
     def away(self) -> Beside:
-        """All workers end."""
+        """End all workers."""
         everybody_dies(self.world, self.workers)
         self.deaf.clear()
         return self
 
     def back(self, *script: Page | Event, output: OutputMode | None = None) -> Beside:
-        """A worker comes, and what the script says happens."""
+        """Start a worker, and play the script."""
         if output is not None:
             self.policy = replace(self.policy, output=output)
         self.take_over()
@@ -56,7 +56,7 @@ class Beside(Stage):
 
 
 def written(*stages: Stage) -> Counter[Source]:
-    """How often each page stands in the outputs of these generations together: as itself, or as a dead letter."""
+    """How often each page is in the outputs of these generations together, as itself or as a dead letter."""
     found: Counter[Source] = Counter()
     for stage in stages:
         for record in everything(stage.world, DEAD_LETTERS):

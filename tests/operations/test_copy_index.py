@@ -1,4 +1,4 @@
-"""An index is copied into another generation: nothing is judged otherwise than it would have been."""
+"""An index is copied into another generation: no page gets another verdict than without the copy."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ HOUR: Final = copy_index.ALIKE_MS
 
 
 def again(page: Page) -> Page:
-    """A page near to it."""
+    """A page near to this one."""
     return page._replace(url=f"{page.url}again", fetched=page.fetched)
 
 
@@ -49,7 +49,7 @@ def another(old: Beside, **changes: Any) -> Beside:
 
 
 def go(old: Beside, new: Beside, *without: str, falls: Falls | None = None) -> Copied:
-    """The command."""
+    """Run the command."""
     source, target = TwinPlace(old.world), TwinPlace(new.world)
     found = drained(source, old.name, old.policy, range(old.world.partitions))
     refuse_used(target, new.name, new.policy)
@@ -66,7 +66,7 @@ def go(old: Beside, new: Beside, *without: str, falls: Falls | None = None) -> C
 
 
 def entries(stage: Beside) -> list[Survivor]:
-    """What the index holds, in its order."""
+    """The index's entries, in its order."""
     found = []
     for shard in range(stage.policy.shards):
         covered = cover(read_shard(TwinPlace(stage.world), shard).blocks)
@@ -78,7 +78,7 @@ def entries(stage: Beside) -> list[Survivor]:
 
 
 def survivors(stage: Beside) -> list[str]:
-    """Their URLs."""
+    """The URLs of the index's survivors."""
     return [survivor.url for survivor in entries(stage)]
 
 
@@ -107,7 +107,7 @@ def test_survivors_keep_their_order_in_any_number_of_shards_and_blocks(shards: i
     assert result.entries == len(survivors(old)) > 50
     new.back(A, again(A), COMMIT)
     assert new.verdicts()[-2:] == ["http://a.example/ unique", "http://a.example/again duplicate http://a.example/"]
-    new.share = Share(exact=False)  # the copied log does not say what the watermark and the claimed offsets were
+    new.share = Share(exact=False)  # the copied log does not tell the watermark and the claimed offsets
     check_rebuilt(new)  # type: ignore[arg-type]
 
 
@@ -139,7 +139,7 @@ def test_what_has_changed_since_is_told_of_survivors_that_were_copied() -> None:
 
 
 def test_what_an_earlier_program_left_is_copied_once_it_stands_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Batches and answers are then of a version that this program does not read."""
+    """Batches and answers then have a version that this program does not read."""
     with monkeypatch.context() as earlier:
         for kind in (Batch, Answer):
             earlier.setitem(VERSIONS, kind, VERSIONS[kind] - 1)
@@ -214,7 +214,7 @@ def test_workers_that_ran_before_a_copy_that_broke_off_judge_nothing_by_the_half
         copy(TwinPlace(old.world), target, ("", "b"), found, new.policy, lambda: next(keys).to_bytes(16, "big"))
     assert all(new.world.topics[INDEX, shard].end for shard in range(2))
     pages = new.world.topics[PAGES, 0]
-    pages.forget(pages.end)  # those before are claimed, by what was copied: a worker that reads them refuses anyway
+    pages.forget(pages.end)  # the copy says that earlier pages are claimed: a worker that reads them refuses anyway
     with pytest.raises(Refused, match="made anew"):
         new.back(Page("http://x.example/", 1), COMMIT)
     assert new.verdicts() == []

@@ -26,7 +26,7 @@ def forget(stage: Stage, condition: ForgetCondition = OF_A) -> WrittenForget:
 
 
 def passed(stage: Stage, forgetting: WrittenForget) -> bool:
-    """Whether all shards have, once their workers have done what there is to do."""
+    """Whether all shards have passed it, once their workers have done all their work."""
     for _ in range(30):  # blocks, one after the other
         stage.play(ANSWER, COMMIT)
         forgetting.look(0.0)
@@ -150,7 +150,7 @@ def test_a_preview_counts_what_blocks_hold_and_changes_nothing() -> None:
 
 
 def test_a_repair_that_gives_up_all_that_is_not_in_blocks_still_forgets_what_records_say() -> None:
-    """Blocks end before the record, and nothing can be read on from there."""
+    """Blocks end before the record, and the logs cannot be read from there."""
     stage = Away().play(A, B, COMMIT, FLUSH).play(*pages("c", "d"), COMMIT).away()
     offset = forget(stage).offset
     stage.forget(offset)

@@ -1,4 +1,4 @@
-"""An export becomes the beginning of a generation, wherever the command is killed."""
+"""An export becomes the beginning of a generation, at whatever step the command is killed."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ OLD = grown(7)
 
 
 def export(old: Beside, digest: bytes = b"1") -> Export:
-    """All that an old generation holds."""
+    """Everything that an old generation holds."""
     found = drained(TwinPlace(old.world), old.name, old.policy, range(old.world.partitions)).survivors
     (first, *_) = entries(old)
     return Export(digest, found.state.watermark, {first.order}, found.rows)
 
 
 def new(**changes: int) -> Beside:
-    """Topics that nobody has used, over the same pages."""
+    """Unused topics, over the same pages."""
     return another(OLD, shards=3, partitions=2, **{"flush_entries": 8, **changes})
 
 
 def go(stage: Beside, patience: int | None = None, digest: bytes = b"1") -> Copied:
-    """The command, which is killed after so many writes."""
+    """Run the command, which is killed after ``patience`` writes."""
     return import_index(TwinPlace(stage.world, patience), stage.name, export(OLD, digest), stage.policy, range(2))
 
 
 def records(stage: Beside) -> list[tuple[str, int, bytes | None, bytes | None]]:
-    """All that the command has written."""
+    """All records that the command has written."""
     where = [(FINGERPRINTS, 0), *((INDEX, shard) for shard in range(stage.policy.shards))]
     return [(*at, record.key, record.value) for at in where for record in stage.world.topics[at].records]
 
@@ -65,7 +65,7 @@ def test_killed_after_any_write_it_goes_on_and_writes_the_same() -> None:
             go(stage, patience)
         except BrokeOff:
             there = len(records(stage))
-            go(stage, patience=len(records(whole)) - there + 1)  # and the consumed offsets
+            go(stage, patience=len(records(whole)) - there + 1)  # + 1 for the consumed offsets
             assert records(stage) == records(whole)
             assert stage.world.committed == whole.world.committed
             continue

@@ -1,4 +1,4 @@
-"""What people are told of the index topic: of a sound shard, and of each thing that can be wrong with one."""
+"""Reports on the index topic: on a sound shard, and on each possible fault of one."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_blocks_above_a_hole_are_damaged_and_the_cover_ends_before_it() -> None:
 
 
 def blocks_before(world: World, number: int) -> int:
-    """Where the block before this one ends."""
+    """The offset at which the block before this one ends."""
     return decode(Block, world.topics[INDEX, 0].records[number - 1].value).to
 
 

@@ -1,4 +1,4 @@
-"""An index is copied while workers work, and those of the next generation take over at one record."""
+"""An index is copied while workers work, and the workers of the next generation take over at one record."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ A, B, C, D, F = different(*"abcdf")
 def copying(
     old: Beside, new: Beside, *, patience: Sequence[int | None] = (None, None), falls: Falls | None = None
 ) -> LiveCopy:
-    """The command, until its copy is made."""
+    """The command, run until its copy is made."""
     source, target = (TwinPlace(stage.world, left) for stage, left in zip((old, new), patience, strict=True))
     refuse_used(target, new.name, new.policy)
     live = LiveCopy(
@@ -51,7 +51,7 @@ def copying(
 
 
 def stand_by(new: Beside) -> Beside:
-    """A worker of the new generation loads what there is."""
+    """Start a worker of the new generation, which loads the copied index."""
     if not new.workers:
         new.take_over()
     for _ in range(9):
@@ -64,7 +64,7 @@ def stand_by(new: Beside) -> Beside:
 
 
 def ended(old: Beside) -> str:
-    """Its workers come to its end, and say why."""
+    """Let its workers reach its end; returns the reason that they give."""
     old.world.settle_down()
     with pytest.raises(Barred) as refusal:
         old.play(COMMIT)
@@ -138,7 +138,7 @@ def test_one_that_comes_when_all_is_over_begins_as_those_do_that_stood_by() -> N
 
 
 def test_by_other_rules_survivors_are_judged_again_in_their_order_and_those_that_fall_are_told() -> None:
-    """Of a chain of pages the first stays, the second falls, and the third, near to the second alone, stays."""
+    """In a chain of three pages the first stays, the second falls, and the third, near to the second alone, stays."""
     chain = [Page(f"http://{number}.example/", fingerprint) for number, fingerprint in enumerate((0b1, 0b111, 0b11111))]
     old = Beside("", near=ScopedNear(SimHashNear(1))).play(*chain[:2], F, COMMIT, FLUSH)
     wider = ScopedNear(SimHashNear(2))

@@ -1,4 +1,4 @@
-"""What is wrong with a page, and the contract that is published of it: the same, header by header."""
+"""The check of a page and the published contract agree, header by header."""
 
 from __future__ import annotations
 

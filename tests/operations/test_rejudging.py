@@ -1,4 +1,4 @@
-"""Survivors are judged again by other rules, as far as an index keeps what these ask of a page."""
+"""Survivors are judged again by other rules, as far as an index keeps the data that these rules need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""After a gap: what is lost is said, nothing else is, and from then on everything is exact again."""
+"""After a gap: the repair names the lost pages, nothing else is lost, and from then on everything is exact again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOGS: Final = (FINGERPRINTS, ANSWERS)
 
 
 def everybody_dies(world: World, workers: dict[str, Worker]) -> None:
-    """Nothing is on its way any more, and the groups are empty."""
+    """Kill all workers, so that nothing is on its way any more and the groups are empty."""
     for name in list(workers):
         del workers[name]
         world.crash(name)
@@ -39,7 +39,7 @@ def look(stage: Stage) -> tuple[Survey, Plan]:
 
 
 def repair(stage: Stage) -> Plan:
-    """Repair, and see that nothing is left to repair."""
+    """Repair, and check that nothing is left to repair."""
     _, planned = look(stage)
     carry_out(TwinPlace(stage.world), planned, stage.policy, lambda: next(KEYS).to_bytes(16, "big"))
     assert look(stage)[1].empty
@@ -55,14 +55,14 @@ class Away(Stage):
         return self
 
     def forget(self, batches: int | None = None, answers: int | None = None) -> Self:
-        """Retention takes so many batches and answers, or all."""
+        """Retention removes this many batches and answers, or all."""
         for topic, begin in zip(LOGS, (batches, answers), strict=True):
             partition = self.world.topics[topic, 0]
             partition.forget(partition.end if begin is None else begin)
         return self
 
     def back(self, *script: Page) -> list[str]:
-        """A worker comes, and these pages; all verdicts."""
+        """Start a worker, and publish these pages; returns all verdicts."""
         self.take_over()
         self.play(*script, COMMIT)
         return self.verdicts()
@@ -144,7 +144,7 @@ def test_a_bridge_to_a_batch_that_nobody_knows_is_never_where_a_restore_ends() -
     del blocks[1]
     stage.forget(2, 0)
     repair(stage)
-    del blocks[1]  # the intact one above the bridge goes, too
+    del blocks[1]  # the intact block above the bridge goes too
     with pytest.raises(Refused, match="made anew"):
         stage.back()
 

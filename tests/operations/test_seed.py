@@ -1,4 +1,5 @@
-"""A state without Kafka becomes the beginning of a generation: pages are judged as one state over both would."""
+"""A state without Kafka becomes the beginning of a generation: pages get the verdicts that one state over both would
+give."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ NOW = BEGUN + 1000 * HOUR
 
 
 def without_workers() -> Workers:
-    """Topics that nobody has used."""
+    """Unused topics."""
     workers = Workers(SETTINGS, claims_a_batch=16)
     everybody_dies(workers.world, workers.workers)
     workers.deaf.clear()
@@ -49,7 +50,7 @@ def found(folder: Path, workers: Workers) -> Drained:
 
 
 def seeded(folder: Path, workers: Workers) -> Copied:
-    """The command."""
+    """Run the command."""
     target = TwinPlace(workers.world)
     refuse_used(target, "", workers.policy)
     return seed(target, "", found(folder, workers), workers.policy, lambda: next(KEYS).to_bytes(16, "big"))

@@ -1,4 +1,5 @@
-"""A page that kills whoever reads it is passed over by hand: as a dead letter, in its place in the order of claims."""
+"""An operator passes over a page that kills every worker that reads it: it becomes a dead letter, in its place in the
+order of claims."""
 
 from __future__ import annotations
 
@@ -21,11 +22,11 @@ A, B, C, D, E = pages(*"abcde")
 
 
 class Deadly(Exception):
-    """What ends a worker."""
+    """An error that ends a worker."""
 
 
 class Killed(Away):
-    """Workers that die of some pages as soon as they take them apart."""
+    """Workers that die of some pages as soon as they parse them."""
 
     deadly: frozenset[tuple[int, int]] = frozenset()
 
@@ -42,7 +43,7 @@ class Killed(Away):
             worker.fingerprinting.submit = deadly  # type: ignore[method-assign]
 
     def dies(self) -> Self:
-        """They come, die of a page, and are gone."""
+        """Start workers, which die of a page."""
         with pytest.raises(Deadly):
             self.play(COMMIT)
         self.away()

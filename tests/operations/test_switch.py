@@ -1,4 +1,4 @@
-"""The outputs pass to another generation: over both each page is written once, whatever ends halfway."""
+"""The outputs pass to another generation: both together write each page once, whatever ends halfway."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ DEAD: Final = Page("http://dead.example/", "dead")
 
 
 def pair(**changes: Any) -> tuple[Beside, Beside]:
-    """One that writes and one that counts, with a larger radius; both own all partitions."""
+    """A generation that writes and a generation that counts, with a larger radius; both own all partitions."""
     old = Beside("", **changes)
     new = Beside("b", old, output="count", near=ScopedNear(SimHashNear(2)), **changes)
     return old.play(COMMIT), new.play(COMMIT)
 
 
 def go(old: Beside, new: Beside) -> list[int]:
-    """The command; returns the borders."""
+    """Run the command; returns the borders."""
     passings = plan_switch(old.generation, new.generation, range(old.world.partitions))
     switch(old.generation, new.generation, passings)
     return [passing.border for passing in passings]

@@ -1,7 +1,7 @@
-"""Texts of two or three sentences in many languages, with the encodings that pages had in them before UTF-8.
+"""Texts of two or three sentences in many languages, with the encodings that pages in these languages had before UTF-8.
 
-The first sentences are Article 1 of the Universal Declaration of Human Rights, which is in the public domain; what
-follows them was written for these tests.
+The first sentences are Article 1 of the Universal Declaration of Human Rights, which is in the public domain; the
+sentences after them were written for these tests.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ TEXTS: Final = {
     "agus an choinsiasa acu agus ba cheart dóibh gníomhú i dtreo a chéile i spiorad an bhráithreachais. Osclaíonn an "
     "leabharlann ar an gcearnóg ag a naoi a chlog.",
 }
-"""By the language's code."""
+"""The texts by language code."""
 
 _LATIN_1: Final = "fr de es pt it nl ca sv da no fi is sq ga et"
 ENCODED: Final = [
@@ -153,7 +153,7 @@ ENCODED: Final = [
     ("ja", "iso2022_jp"),
     ("ko", "cp949"),
 ]
-"""Language and Python's name of a codec that pages in it had."""
+"""A language, and Python's name of a codec of pages in it."""
 _TONES: Final = "\u0300\u0301\u0303\u0309\u0323"
 
 
@@ -163,7 +163,7 @@ def encoded(text: str, codec: str) -> bytes:
 
 
 def _with_tones_behind(text: str) -> str:
-    """Letters keep their circumflex, breve or horn; the mark of the tone is a character of its own."""
+    """The text with tone marks as separate characters; letters keep their circumflex, breve or horn."""
     spelled = []
     for letter in text:
         marks = unicodedata.normalize("NFD", letter)

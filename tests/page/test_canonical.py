@@ -43,7 +43,7 @@ AT = "https://a.example/news/1?id=2"
         (b"<link rel=x rel=canonical href=/1>", None),
         (b"<meta property=og:title name=OG:URL content=/1>", "https://a.example/1"),
         (b"<meta http-equiv=og:url content=/1>", None),
-        # where no element stands
+        # places where no element can be
         (b"<!-- <link rel=canonical href=/1> --!><link rel=canonical href=/2>", "https://a.example/2"),
         (b"<script>'<link rel=canonical href=/1>'</script>", None),
         (b"<script><!--<script></script><link rel=canonical href=/1>--></script>", None),
@@ -53,14 +53,14 @@ AT = "https://a.example/news/1?id=2"
         (b"<noscript><link rel=canonical href=/1></noscript><link rel=canonical href=/2>", "https://a.example/2"),
         (b"<svg><link rel=canonical href=/1></svg>", None),
         (b"<![CDATA[<link rel=canonical href=/1>]]>", None),
-        # what they are relative to
+        # the base of relative URLs
         (b"<base href=/b/><link rel=canonical href=1>", "https://a.example/b/1"),
         (b"<link rel=canonical href=1><base target=x><base href=//b.example/><base href=/c/>", "https://b.example/1"),
         (b"<base href=data:,x><link rel=canonical href=1>", "https://a.example/news/1"),
         (b"<base href='http://['><link rel=canonical href=1>", "https://a.example/news/1"),
         (b"<link rel=canonical href=1><body><base href=/b/>", "https://a.example/news/1"),
         (b"<noscript><base href=/b/></noscript><meta property=og:url content=1>", "https://a.example/news/1"),
-        # no address of the web
+        # not an address of the web
         (b"<link rel=canonical href=mailto:a@b.example><link rel=canonical href=/1>", "https://a.example/1"),
         (b"<link rel=canonical href='javascript:1'><meta property=og:url content=/1>", "https://a.example/1"),
         (b"<link rel=canonical href=' '><link rel=canonical>", None),

@@ -1,4 +1,4 @@
-"""Encodings as they are named, and as bytes tell them."""
+"""Encodings from their names, and from the bytes."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def cases_of(path: Path) -> list[tuple[bytes, str]]:
 
 @pytest.mark.data("standards")
 def test_pages_of_the_standard_s_tests_are_read_as_browsers_read_them(standards: Path) -> None:
-    """Without an exception. What is told by a byte order mark is told before declarations are looked for."""
+    """All pages without exception. A byte order mark counts before declarations are searched."""
     found = {}
     for path in sorted((standards / "encoding").glob("*.dat")):
         for number, (page, encoding) in enumerate(cases_of(path)):
@@ -175,7 +175,8 @@ def test_no_page_breaks_the_search(page: bytes) -> None:
 PAGE = "<!DOCTYPE html><head><title>{}</title></head><body><div class='the and of to in'><p>{}</p></div></body>"
 IDS = [f"{language}-{codec}" for language, codec in ENCODED]
 LENGTHS = (100, 150, 200, 1000)
-"""Characters. Of sixty the detector takes Turkish for Polish, and Thai for Chinese."""
+"""The length of texts in characters. From sixty characters the detector takes Turkish for Polish, and Thai for
+Chinese."""
 
 
 @pytest.mark.parametrize(("language", "codec"), ENCODED, ids=IDS)
@@ -192,7 +193,7 @@ def test_a_page_without_a_label_is_read_right(language: str, codec: str, length:
 def test_the_labels_that_servers_put_on_all_pages_do_not_hide_the_encoding(
     language: str, codec: str, label: str
 ) -> None:
-    # Slovene text has three letters that are none of windows-1252, and so few decide nothing.
+    # Slovene text has three letters that are not in windows-1252, too few to decide anything.
     page = TEXTS[language] * 2
     assert unicodedata.normalize("NFC", decode(encoded(page, codec), [label]).text) == page
 
@@ -226,7 +227,7 @@ def test_a_broken_character_does_not_hide_the_encoding(language: str, codec: str
 def test_the_words_of_a_page_tell_letters_of_one_language_from_those_of_another() -> None:
     portuguese = "São nações que não têm razões para a questão".encode("cp1252")
     assert detected(portuguese) == "cp1252"
-    # All of these letters are in windows-1252 as well, but for one.
+    # All of these letters except one are in windows-1252 as well.
     hungarian = "A könyvtár és az iskola között áll, hogy ne legyen messze; ez a legjobb ebben az időben".encode(
         "cp1250"
     )

@@ -1,4 +1,4 @@
-"""Every way a page's encoding can be told wrongly, or not at all."""
+"""Every way in which a page's encoding can be declared wrongly, or not at all."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TEXTS = {
         (codec, text, label)
         for codec, text in TEXTS.items()
         for label in (None, "utf-8", "iso-8859-1", "gb2312", "big5", "no-such-label", "utf-16")
-        # An accent and a letter are a rare Chinese character as well: there the label is all there is.
+        # An accent and a letter are also a rare Chinese character: only the label can tell.
         if not (codec == "cp1252" and label in ("gb2312", "big5"))
     ],
 )

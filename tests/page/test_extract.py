@@ -1,4 +1,4 @@
-"""Pages as they come: markup, plain text, what is no text, and what is meant to hurt."""
+"""Pages as they come: markup, plain text, other data, and hostile pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pools that the tests of a module share: each page pays for what it does, so none disturbs the next test."""
+"""Pools that the tests of a module share: a bad page harms only itself, so no test disturbs the next one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How pools under test are given pages and asked for results."""
+"""Helpers that give pages to pools under test and collect the results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from worker.pool.process_pool import ProcessPool
 MIB = 1024 * 1024
 META = PageMeta(url="https://a.example/", status=200, content_type="text/html")
 PATIENCE = 60.0
-"""Seconds after which a test gives up waiting; nothing depends on how long anything really takes."""
+"""Seconds after which a test gives up waiting; no result depends on real durations."""
 
 RESULT = tasks.RESULT
 
@@ -49,7 +49,7 @@ def reasons(results: Sequence[Any]) -> list[Any]:
 
 
 def run_out(pool: Pool) -> list[tuple[Any, Any]]:
-    """Whatever is still under way."""
+    """The results of all pages that are still under way."""
     collected: list[tuple[Any, Any]] = []
     give_up = time.monotonic() + PATIENCE
     while pool.outstanding:

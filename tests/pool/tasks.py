@@ -1,4 +1,4 @@
-"""Tasks for the children of a ``ProcessPool`` under test: each page's body is the order to carry out."""
+"""Tasks for the children of a ``ProcessPool`` under test: each page's body is a command to carry out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from worker.pool.frames import OUTCOME, FrameKind
 
 Task = Callable[[bytes, PageMeta], object]
 RESULT: Any = int | bytes | PageMeta | None
-"""What these tasks return."""
+"""The result of these tasks."""
 
 
 def obedient() -> Task:
@@ -29,7 +29,7 @@ def obedient() -> Task:
 
 def extracting() -> Task:
     """The length of the page's text."""
-    from worker.page.extract import extract  # which takes seconds: the other tasks need nothing of it
+    from worker.page.extract import extract  # takes seconds: the other tasks do not need it
 
     return lambda body, meta: len(extract(body, content_type=meta.content_type).text)
 
@@ -40,7 +40,7 @@ def announcing(folder: str) -> Callable[[], Task]:
 
 
 class Staged:
-    """A task that obeys in the second of its two stages."""
+    """A task that carries out the command in the second of its two stages."""
 
     def __init__(self) -> None:
         self.begin: Callable[[str], None] = lambda stage: None
@@ -56,7 +56,7 @@ class Staged:
 
 
 def refusing() -> Task:
-    """A factory that the operator must help."""
+    """A factory that fails with an error for the operator."""
     raise UsageError("segment.engine is wrong; set it to auto")
 
 
@@ -125,7 +125,7 @@ def _obey(body: bytes, meta: PageMeta) -> object:
             while True:
                 os.write(_outcomes_pipe(), OUTCOME.pack(FrameKind.SPENT, 0, 1) + b"\x80")
         case b"forge":
-            # As a page would that has taken its parser over: objects that run code where they are unpickled.
+            # As a page that has taken over its parser would send: objects that run code where they are unpickled.
             payload = pickle.dumps(_Forged(os.fsdecode(rest)))
             os.write(_outcomes_pipe(), OUTCOME.pack(FrameKind.RESULT, 1, len(payload)) + payload)
         case b"large":
@@ -145,7 +145,7 @@ def _loop() -> None:
 
 
 def _once(mark: bytes, action: Callable[[], object]) -> bytes:
-    """Do it, unless the mark says that it was done before."""
+    """Do the action, unless the mark says that it was done before."""
     file = Path(os.fsdecode(mark))
     if not file.exists():
         file.write_text(str(os.getpid()))
@@ -154,7 +154,7 @@ def _once(mark: bytes, action: Callable[[], object]) -> bytes:
 
 
 def _outcomes_pipe() -> int:
-    """As ``python -c`` was told."""
+    """The pipe's number, from the arguments of ``python -c``."""
     return int(sys.argv[2])
 
 

@@ -1,4 +1,4 @@
-"""The parent's end of a child: what goes down and comes up, how long a page has taken, what is handed on."""
+"""The parent's side of a child: frames down and up, the time that a page has taken, and the environment handed on."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SPEC = pickle.dumps(TaskSpec(tasks.obedient, 64 << 20, 1 << 20))
 
 @pytest.fixture
 def start() -> Iterator[Callable[[], ParserProcess[str]]]:
-    """Starts a child, which is buried afterwards."""
+    """Starts a child, which is ended afterwards."""
     started: list[ParserProcess[str]] = []
 
     def one() -> ParserProcess[str]:
@@ -54,7 +54,7 @@ def page(number: int, body: bytes) -> SubmittedPage[str]:
 
 
 def heard(child: ParserProcess[str], count: int) -> list[Frame]:
-    """The next frames that it sends, of those that belong to a page or say that it is ready."""
+    """The next frames from the child that belong to a page or say that the child is ready."""
     frames: list[Frame] = []
 
     def come() -> bool:
@@ -80,7 +80,7 @@ def test_pages_go_down_together_and_each_answer_takes_the_first_of_those_ahead(
     assert ready.kind is FrameKind.READY
     assert [msgspec.msgpack.decode(frame.payload) for frame in (first, second)] == [1, 2]
     with pytest.raises(Malformed, match="page 1, which is not the one it was to answer"):
-        child.answered(first)  # before anybody has called it ready
+        child.answered(first)  # before the child was called ready
     child.ready = True
     with pytest.raises(Malformed, match="page 2, which is not the one it was to answer"):
         child.answered(second)

@@ -1,4 +1,4 @@
-"""What runs in a child, seen from its two pipes."""
+"""The program of a child, seen from its two pipes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SECONDS = 60.0
 def served(
     task_factory: Callable[[], tasks.Task], bodies: Sequence[bytes], *, parent: int | None = None
 ) -> tuple[list[tuple[FrameKind, int, bytes]], int]:
-    """All frames of a child that is given these pages and no more, but for times; and its exit code."""
+    """All frames of a child that gets exactly these pages, without times; and its exit code."""
     spec = pickle.dumps(TaskSpec(task_factory, 64 << 20, 1 << 20))
     theirs, pages = os.pipe()
     outcomes, their_outcomes = os.pipe()
@@ -37,7 +37,7 @@ def served(
         down.write(LENGTH.pack(len(spec)) + spec)
         for number, body in enumerate(bodies):
             down.write(PAGE.pack(number, len(META), len(body)) + META + body)
-        with suppress(BrokenPipeError):  # it may have ended without reading all
+        with suppress(BrokenPipeError):  # the child may have ended without reading everything
             down.close()
         frames = []
         while head := up.read(OUTCOME.size):

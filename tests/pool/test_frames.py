@@ -1,4 +1,4 @@
-"""Of what comes up a pipe only plain values of the declared types and lengths are believed."""
+"""From a pipe only plain values of the declared types and lengths are accepted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a page may take: by the clock and by CPU time, alone, and once more after others held it up."""
+"""How long a page may take: by the clock and by CPU time, alone, and again after other pages delayed it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from worker.pool.process_pool import PAGES_AHEAD, ProcessPool
 @pytest.mark.parametrize(
     ("order", "detail"),
     [
-        (b"loop", "no end after "),  # of CPU time, unless others have the cores
+        (b"loop", "no end after "),  # of CPU time, unless other programs have the cores
         (b"sleep 1000", "no end after 3 s, with "),
         (b"write-for-ever", "no end after "),
     ],
@@ -36,7 +36,7 @@ def test_a_page_without_end_is_killed_and_those_behind_it_run_elsewhere(
 
 @pytest.fixture
 def cpu_pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
-    """Pages may take half a second of CPU time, and as long as they like by the clock."""
+    """A pool in which pages may take half a second of CPU time, and any time by the clock."""
     monkeypatch.setattr(process_pool, "WATCHED_TIMES", 1000)
     with Pool(tasks.obedient, RESULT, processes=1, timeout_seconds=0.5, memory_bytes=64 * MIB) as pool:
         yield pool
@@ -104,7 +104,7 @@ def test_time_in_which_the_parent_was_paused_too_does_not_count() -> None:
 
 
 class Jumping:
-    """The time, and as much as the machine is said to have slept."""
+    """The time, plus the time for which the machine is said to have slept."""
 
     ahead = 0.0
 
@@ -113,7 +113,7 @@ class Jumping:
 
 
 def test_the_clock_of_a_page_starts_when_it_is_the_first(impatient_pool: Pool) -> None:
-    # Together they take longer than one may; the loop also stays away for longer than one page may take.
+    # Together the pages take longer than one page may; the loop is also away for longer than one page may take.
     for _ in range(5):
         impatient_pool.submit("slow", b"sleep 0.3", META)
     deadline = time.monotonic() + 1.5

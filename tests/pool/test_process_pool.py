@@ -1,4 +1,4 @@
-"""Whatever a page does to its parser, it alone pays."""
+"""Whatever a page does to its parser, only that page is lost."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_only_the_page_that_did_it_pays(shared_pool: Pool, order: bytes, reason:
     assert detail in results[2].detail
 
 
-# What a page says that has taken its parser over
+# Answers of a page that has taken over its parser
 
 
 def frame(kind: int, number: int, payload: bytes, length: int | None = None) -> bytes:
@@ -158,7 +158,7 @@ def test_children_tell_what_their_stages_took() -> None:
 
 
 def cpu_seconds(pid: int) -> float:
-    """What a living process has taken so far, rounded up to the kernel's unit."""
+    """The CPU time of a living process so far, rounded up to the kernel's unit."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12]) + 2) / os.sysconf("SC_CLK_TCK")
 
@@ -179,7 +179,7 @@ def test_capacity_bounds_what_is_under_way(shared_pool: Pool) -> None:
 
 
 def filled(pool: Pool, body: bytes) -> int:
-    """How often it takes this page."""
+    """How often the pool takes this page."""
     count = 0
     while pool.capacity:
         pool.submit(count, body, META)

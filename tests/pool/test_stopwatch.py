@@ -1,4 +1,4 @@
-"""CPU time is shared out among stages as one page of a few has them, and none of it is lost."""
+"""CPU time is divided among stages in the proportions of one page in a few, and none of it is lost."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from worker.pool.stopwatch import PIPES, REPORT_SECONDS, START, WATCHED, Stopwat
 
 
 class Process:
-    """Its CPU time and the time of day are what it is told, and it counts how often it is asked for CPU time."""
+    """A process with given CPU time and time of day, which counts the requests for its CPU time."""
 
     def __init__(self) -> None:
         self.used = 0.25
@@ -21,17 +21,17 @@ class Process:
         return self.used
 
     def due(self) -> bool:
-        """Whether a report is, asked anew at each call."""
+        """Whether a report is due, evaluated at each call."""
         return self.watch.due
 
     def start(self) -> dict[str, float]:
-        """What it reports before the first page."""
+        """The report before the first page."""
         self.used += 1.0
         self.watch.begin(PIPES)
         return self.watch.report()
 
     def page(self, pipes: float = 0.001, extract: float = 0.006, fingerprint: float = 0.003) -> None:
-        """One page of two stages, of so many CPU seconds."""
+        """One page of two stages, which take these CPU seconds."""
         self.used += pipes
         self.watch.begin("extract")
         self.used += extract

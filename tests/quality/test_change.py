@@ -1,4 +1,5 @@
-"""How much of a page is new since its last fetch (``near.track_changes``), held against real versions of real pages."""
+"""How much of a page is new since its last fetch (``near.track_changes``), compared with real versions of real
+pages."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ from worker.verdict.change import Change
 
 VERSIONS: Final = "same_page_other_version"
 EVERY: Final = 9
-"""Pair that is looked at; all 2,346 take half a minute of a core, and the figures are the same."""
+"""One pair in this many is measured; all 2,346 take half a minute of a core, and the figures are the same."""
 MOST: Final = 0.05
 """Mean error of ``changed``."""
 MOST_WHERE_LITTLE_IS_NEW: Final = 0.01
@@ -40,7 +41,7 @@ def rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def change(new: Fingerprinted, old: Fingerprinted) -> Change:
-    """As a worker tells it of a page, where ``old`` is the last survivor of its URL."""
+    """The change as a worker reports it for a page, where ``old`` is the last survivor of its URL."""
     claim = Claim(
         partition=0, offset=0, clock=0, url="", fingerprint=new.fingerprint, text_hash=new.text_hash,
         tokens=new.tokens, sketch=new.sketch, bands=new.bands,

@@ -1,7 +1,7 @@
-"""What workers do most of the time takes no third longer unnoticed.
+"""Notices when the main work of workers takes a third longer.
 
-Not by the clock, which tells of the machine: CPU time as a ratio to work that never changes, the two in turn in one
-thread. Between kinds of CPU the ratios differ by a few hundredths of themselves.
+It does not use the clock, which depends on the machine: it measures CPU time as a ratio to work that never changes,
+both in turn in one thread. Between kinds of CPU the ratios differ by a few hundredths of their value.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ ENTRIES: Final = 200_000
 Work = Callable[[], object]
 
 COSTS: Final = {"html": 2.25, "text": 2.25, "add": 9.1, "look up": 0.245}
-"""As measured on an Intel Xeon, three times; where something was made cheaper on purpose, write down the new ones."""
+"""Ratios measured on an Intel Xeon, three times. After making something cheaper on purpose, write down the new
+ratios."""
 
 
 def seconds(work: Work) -> float:

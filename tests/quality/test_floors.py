@@ -1,4 +1,4 @@
-"""No verdict may become worse unnoticed: what is found, called falsely and taken out of pages stays on its side of
+"""Notices when verdicts become worse: found pairs, false pairs and extracted texts stay on their side of
 ``floors.json``, by class and language."""
 
 from __future__ import annotations

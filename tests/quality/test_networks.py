@@ -14,7 +14,7 @@ from worker.local import Deduplicator, FetchedPage
 
 PRODUCTS: Final = 60
 KEPT: Final = PRODUCTS - 3
-"""Of the products of a shop: a template is known by three other titles."""
+"""How many products of a shop are kept: a template is recognised by three other titles."""
 CHANCE: Final = random.Random(37)
 WORDS: Final = ["".join(CHANCE.choice("bdfgklmnprstv") + CHANCE.choice("aeiou") for _ in range(3)) for _ in range(900)]
 TEMPLATE: Final = " ".join(CHANCE.choice(WORDS) for _ in range(84))
@@ -31,7 +31,7 @@ def page(host: str, number: int, title: str, heading: str, text: str) -> Fetched
 
 
 def products(host: str, shop: str, title: str, own: int, named: bool) -> list[FetchedPage]:
-    """With ``named`` the own words of a product begin with its name."""
+    """Pages of products. With ``named`` each product's own words begin with its name."""
     chance = random.Random(f"{host} {own}")
     found = []
     for number in range(PRODUCTS):

@@ -12,7 +12,7 @@ from worker.results.generations_compared import GenerationsCompared
 
 
 def verdict(number: int, original: int | None = None, **more: object) -> Verdict:
-    """On page ``number``, unique or a duplicate of page ``original``."""
+    """A verdict on page ``number``: unique, or a duplicate of page ``original``."""
     host = "shop" if number % 3 else "news"
     told = {"verdict": "unique", "reason": "first"}
     if original is not None:
@@ -70,7 +70,7 @@ def test_where_nothing_changes_it_says_no_more() -> None:
 
 
 def test_examples_are_chosen_evenly() -> None:
-    """Of 40 changes three are shown: the late ones as often as the early ones."""
+    """Three of 40 changes are shown: late ones as often as early ones."""
     seen = Counter[bool]()
     pages = range(40)
     for seed in range(60):

@@ -1,4 +1,4 @@
-"""Which kept pages take a whole template, told from all rows of a scan."""
+"""Finds kept pages that take a whole template, from all rows of a scan."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SHOP = "http://shop.example/p/"
 
 
 def row(number: int, title: int = 0, *, of: str | None = SHOP + "0", url: str = "", suspect: bool = False) -> Verdict:
-    """A copy, or a page of its own where it is ``of`` none."""
+    """A copy, or a unique page where ``of`` is None."""
     return Verdict(
         file="f",
         offset=number,

@@ -1,4 +1,4 @@
-"""The tokenizer tests of html5lib-tests: what they say, and what the parser says in their words."""
+"""The tokenizer tests of html5lib-tests, and the parser's results in their form."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ESCAPED: Final = re.compile(r"\\u([0-9A-Fa-f]{4})")
 
 @dataclass(frozen=True)
 class TokenizerTest:
-    """One test in one of the states that it is for."""
+    """One test in one of its states."""
 
     name: str
     file: str
@@ -39,7 +39,7 @@ class TokenizerTest:
 
 
 def read_tests(folder: Path) -> Iterator[TokenizerTest]:
-    """All of them."""
+    """Read all tests."""
     for path in sorted(folder.glob("*.test")):
         ((_, tests),) = json.loads(path.read_text()).items()
         for test in tests:
@@ -48,7 +48,7 @@ def read_tests(folder: Path) -> Iterator[TokenizerTest]:
 
 
 def _read(file: str, test: dict[str, Any], state: str) -> TokenizerTest:
-    """The state is entered by an element that has it, so the test's last start tag is called as that one."""
+    """An element with this state enters it, so the test's last start tag gets that element's name."""
     element = _element(state)
 
     def in_case_of(found: re.Match[str]) -> str:
@@ -71,7 +71,7 @@ def _read(file: str, test: dict[str, Any], state: str) -> TokenizerTest:
     markup, tokens = plain(test["input"]), said(test["output"])
     open_ended = any(error["code"].startswith("eof-in") for error in test.get("errors", ()))
     if tokens and tokens[-1][0] in ("Comment", "DOCTYPE") and markup.endswith(">") and not open_ended:
-        markup, tokens = f"{markup}x", (*tokens, ("Character", "x"))  # shows where it ends
+        markup, tokens = f"{markup}x", (*tokens, ("Character", "x"))  # shows where the element ends
     name = f"{file}: {test['description']}" + ("" if state == DATA else f" ({state})")
     return TokenizerTest(name, file, state, markup, tokens)
 
@@ -82,9 +82,9 @@ def _element(state: str) -> str:
 
 
 def difference(test: TokenizerTest) -> str | None:
-    """What the parser gives otherwise than the test says, or None."""
+    """The difference between the parser's result and the test, or None."""
     tokens = [token for token in test.tokens if token[0] not in ("Comment", "DOCTYPE")]
-    if test.file == "xmlViolation":  # what it expects is what XML can say of a page
+    if test.file == "xmlViolation":  # these tests expect only what XML can express
         as_xml, same = parse(test.markup.translate(_AS_XML)), parse(_written(tokens))
         return None if _texts(as_xml, False) == _texts(same, False) else "other text"
     opened, raw = _OPENED[test.state], _element(test.state)
@@ -110,7 +110,7 @@ def difference(test: TokenizerTest) -> str | None:
 
 
 def _tables(test: TokenizerTest) -> Any:
-    """Tables by which all attributes of all elements are kept that the test has, and what might be taken for such."""
+    """Tables that keep all attributes of all elements in the test, and everything that might be taken for one."""
     tags = [token for token in test.tokens if token[0] == "StartTag"]
     names = dict.fromkeys(name for token in tags for name in token[2])
     names |= dict.fromkeys(filter(None, re.split(r"[\s=/><\"']+", test.markup.lower())))
@@ -121,12 +121,12 @@ def _tables(test: TokenizerTest) -> Any:
 
 
 def _name(name: str, test: TokenizerTest) -> str:
-    """Names that hold a NUL mean nothing, so the parser does not replace it in them."""
+    """The name as the parser keeps it: names with a NUL mean nothing, so the parser does not replace the NUL."""
     return name.replace("\ufffd", "\0") if "\0" in test.markup else name
 
 
 def _written(tokens: list[tuple[Any, ...]]) -> str:
-    """Markup without anything odd that has the same tokens."""
+    """Plain markup with the same tokens."""
 
     def escaped(text: str) -> str:
         return text.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;").replace("\r", "&#13;")
@@ -144,14 +144,14 @@ def _written(tokens: list[tuple[Any, ...]]) -> str:
 
 
 def _raw_text(page: Parsed) -> str:
-    """What stands in the first element, which is raw."""
+    """The text of the first element, which is raw."""
     runs = [page.text(row) for row, run in enumerate(page.runs) if run[OWNER] == 1]
     runs += [page.value(row) for row, value in enumerate(page.values) if value[OF] == 1 and value[ATTRIBUTE] == EMPTY]
     return "".join(runs)
 
 
 def _texts(page: Parsed, raw: bool) -> list[tuple[tuple[int, ...], str]]:
-    """Texts and the elements that they stand in, but for what stands in the first where that is raw."""
+    """Texts with the elements around them, without the text of the first element where that is raw."""
     texts: list[tuple[tuple[int, ...], str]] = []
     numbers = {
         row: len([1 for each in page.elements[:row, NAME] if each != EMPTY]) for row in range(len(page.elements))

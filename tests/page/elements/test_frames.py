@@ -10,7 +10,7 @@ from worker.page.main_text.content import blocks, main_content
 
 
 def text_of(markup: str) -> str:
-    """All of the page that is shown."""
+    """The whole shown text of the page."""
     return " ".join(block.text for block in blocks(markup) if block.unseen_in is None and block.dropped_by != "hidden")
 
 

@@ -1,4 +1,4 @@
-"""The parser held against the tests of the standard."""
+"""The parser compared with the tests of the standard."""
 
 from __future__ import annotations
 

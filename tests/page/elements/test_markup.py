@@ -1,4 +1,4 @@
-"""Tags and text as they really come: end tags left out, quotes of all kinds, comments, broken ends."""
+"""Tags and text as real pages have them: missing end tags, quotes of all kinds, comments, broken ends."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NAME_OF = {hash_of(name): name for name in NAMES} | {0: "", EMPTY: "CDATA"}
 
 
 def outline(markup: str) -> list[str]:
-    """Each run of text that is more than white space behind the names of the elements around it."""
+    """Each run of text that is more than white space, behind the names of the elements around it."""
     body, elements, runs, _ = parse(markup)
     lines = []
     for run in runs:
@@ -128,7 +128,7 @@ def test_attributes_mark_their_element(attributes: str, mark: int) -> None:
 
 
 def values_of(markup: str) -> list[tuple[str, str, str]]:
-    """Element, attribute and value of all that are kept."""
+    """Element, attribute and value of all kept attributes."""
     page = parse(markup)
     assert all(0 < row < len(page.elements) for row in page.values[:, OF])
     return [

@@ -1,4 +1,4 @@
-"""Values and texts of a page that was taken apart, as people read them."""
+"""Values and texts of a parsed page, as people read them."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ PAGE = b"a<b" + b"c" * 100 + b"<d"
 
 @lean("int64(uint8[::1], int64, int64, int64)", entry=True)
 def found_by_kernel(body: Any, character: int, place: int, end: int) -> int:
-    """``place_of`` can be called by kernels only."""
+    """Calls ``place_of``, which only kernels can call."""
     return place_of(body, character, place, end)
 
 

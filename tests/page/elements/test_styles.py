@@ -1,4 +1,4 @@
-"""What a style hides."""
+"""Styles that hide elements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from worker.page.elements.vocabulary import MARKED_FOLDED, MARKED_HIDDEN, MARKED
 
 
 def mark_of(style: str) -> int:
-    """Of a whole style."""
+    """The mark of a whole style."""
     body = np.frombuffer(bytearray(style.encode()), dtype=np.uint8)
     return int(mark_of_style(body, 0, len(body)))
 

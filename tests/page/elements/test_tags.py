@@ -107,7 +107,7 @@ def test_raw_text_ends_by_its_whole_name(end: str) -> None:
         ("<a><p>1<a>2</a>3", ["p a 1", "p a 2", "p 3"]),
         ("<a><b>1</a>2", ["a b 1", "2"]),
         ("<a><table><td><a>1</a>2</table>3", ["a table td a 1", "a table td 2", "a 3"]),
-        # what closes nothing
+        # tags that close nothing
         ("<div><template></div>1</template>2", ["div template 1", "div 2"]),
         ("<div><template><td>1</template>2", ["div template td 1", "div 2"]),
         ("<table><td></div>1</p>2", ["table td 1", "table td 2"]),

@@ -1,4 +1,4 @@
-"""What the names of elements and of parts say."""
+"""The meanings of the names of elements and of parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""XML is read by its own rules, and feeds as their readers show them."""
+"""XML is read by its own rules, and feeds as feed readers show them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures and players: what names them, and which of a page's are its content."""
+"""Pictures and players: where their names come from, and which ones are a page's content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a page's scripts tell, by JSON-LD and by the state that they start from, and when it is the page's text."""
+"""Text in a page's scripts, in JSON-LD and in their initial state, and when it is the page's text."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def linked(value: object) -> str:
 
 
 def chosen(markup: str, title: str | None = "The Press", visible: str = "", words: int = 10) -> str | None:
-    """The first words of what is told."""
+    """The first words of the text in the scripts."""
     told = told_instead(parse(markup), title, visible, words)
     return told and " ".join(told.texts[0].split()[:2])
 

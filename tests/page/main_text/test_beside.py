@@ -1,4 +1,4 @@
-"""What is beside the content, and what only seems to be."""
+"""Parts next to the content, and parts that only seem to be."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MENU = "".join(f"<li><a href=/{n}>Łącze {n}</a></li>" for n in range(9))
 
 
 def prose(name: str, words: int = 30) -> str:
-    """A paragraph of so many words."""
+    """A paragraph of this many words."""
     return f"<p>{' '.join([name, *('słowo' for _ in range(words - 1))])}</p>"
 
 
@@ -20,7 +20,7 @@ def rule(name: str) -> Rule:
 
 
 def names(markup: str, *left_out: str) -> list[str]:
-    """The first words of all lines that are kept, though many say the same here."""
+    """The first words of all kept lines, though many lines are the same here."""
     text = main_content(markup, without(*map(rule, ["repeated", *left_out]))).text
     return [line.split()[0] for line in text.splitlines() if line.strip()]
 

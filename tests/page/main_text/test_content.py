@@ -1,4 +1,4 @@
-"""What of a page is its content: each rule by the smallest page that needs it."""
+"""Which parts of a page are its content: each rule with the smallest page that needs it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MENU = f"<ul>{LINKS}</ul>"
 
 
 def prose(name: str, words: int = 30) -> str:
-    """A paragraph of so many words."""
+    """A paragraph of this many words."""
     return f"<p>{' '.join([name, *('word' for _ in range(words - 1))])}</p>"
 
 

@@ -12,7 +12,7 @@ from worker.page.main_text.tally import OF_ELEMENTS, OF_RUNS, survey
 
 
 def found(markup: str) -> tuple[dict[int, int], int]:
-    """The columns of a whole page, and what headings it has."""
+    """The columns of a whole page, and its headings."""
     body, elements, runs, _ = parse(markup)
     known = np.zeros((len(elements), OF_ELEMENTS), dtype=np.int32)
     said = np.zeros((len(runs), OF_RUNS), dtype=np.int32)

@@ -1,4 +1,4 @@
-"""What of a page is another page's, and what only looks so."""
+"""Parts of a page that belong to another page, and parts that only look so."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from worker.page.main_text.content import main_content
 from worker.page.main_text.rules import RULES, without
 
 ALL_LINES = without(*(rule for rule in RULES if rule.name == "repeated"))
-"""Though many say the same here."""
+"""Even though many lines are the same here."""
 CRANE, APPLES, CHOIR = "Crane falls into the harbour", "Fewer apples sold", "Children sing for the bridge"
 MENU = "<div><a href=/>Home</a> <a href=/news>News</a></div>"
 

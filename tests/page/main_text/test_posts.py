@@ -1,4 +1,4 @@
-"""What readers say to an article, in blocks of all shapes, and what only seems to be that."""
+"""Readers' comments on an article, in blocks of all shapes, and blocks that only look like comments."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_cards_with_headings_and_steps_without_numbers_are_no_posts() -> None:
 
 
 def remarks(shape: str, days: tuple[str, ...] = DAYS, words: int = 40) -> str:
-    """What readers say on these days, in a block of this shape."""
+    """Comments of these days, in a block of this shape."""
     text = " ".join(["nie", *("słowo" for _ in range(words - 1))])
     return f"<div>{''.join(SHAPES[shape].format(day=day, text=text) for day in days)}</div>"
 

@@ -1,4 +1,4 @@
-"""What a page says twice."""
+"""Text that a page repeats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which text browsers show, by the smallest pages that tell."""
+"""Which text browsers show, with the smallest pages that tell."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ OBSOLETE: Final = """
 
 
 def rows() -> list[tuple[frozenset[str], str]]:
-    """Names of elements, and what the handbook's table says of them: shown, not shown or how it depends."""
+    """Names of elements, with the handbook's word on them: shown, not shown, or the condition."""
     lines = re.findall(r"^\| (`.+?) \| (.+?) \|", TABLE.read_text("utf-8").split("\n## ")[1], re.MULTILINE)
     return [(frozenset(re.findall(r"`([a-z0-9]+)`", names)), said) for names, said in lines]
 

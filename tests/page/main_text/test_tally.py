@@ -1,4 +1,4 @@
-"""Words are counted by element, and the numbers of lines are none."""
+"""Words are counted by element, and line numbers are not words."""
 
 from __future__ import annotations
 

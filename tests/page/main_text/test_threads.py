@@ -1,4 +1,4 @@
-"""What is around the text of a thread's posts, and pages that only look like threads."""
+"""The parts around the text of a thread's posts, and pages that only look like threads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.page.main_text.test_beside import names, prose
 
 
 def post(number: int, words: int = 30, name: str = "post") -> str:
-    """A post of a forum, as many make them."""
+    """A post as in many forums."""
     return (
         f"<article class='{name} {name}-{number}' id=p{number}><div class=user><h4>Ewa{number}</h4><div>Członek</div>"
         f"<dl><dt>Posty</dt><dd>{number}27</dd><dt>Od</dt><dd>3 maja 201{number}</dd></dl></div>"

@@ -1,4 +1,4 @@
-"""What titles and headings say of a text."""
+"""Evidence of titles and headings on a text."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ OTHER = "<p>Farmers in the valley have sold fewer apples than in any other year 
 
 
 def has_other(title: str, heading: str, other: str, count: int = 2) -> bool:
-    """Whether cards below headings that lead elsewhere are kept on a page of this title and heading."""
+    """Whether cards below headings that link elsewhere are kept on a page with this title and heading."""
     cards = "".join(f"<div><h3><a href=/{n}>{other} {n}</a></h3>{OTHER}</div>" for n in range(count))
     page = f"<title>{title}</title><div><h1>{heading}</h1>{OWN}<div>{cards}</div></div>"
     return "apples" in main_content(page).text

@@ -1,4 +1,4 @@
-"""The file of jieba's dictionary, or one like it, to arrays."""
+"""Reads the file of jieba's dictionary, or a similar file, into arrays."""
 
 from __future__ import annotations
 

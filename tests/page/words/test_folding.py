@@ -1,4 +1,4 @@
-"""Pairs that a reader calls one text, and pairs that he does not: those that the handbook shows."""
+"""Pairs that a reader calls one text, and pairs that a reader does not: those that the handbook shows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ READER = TextReader(None, NoiseWords())
 
 
 def rows() -> list[tuple[str, str, str]]:
-    """Of the page's table of pairs: where it is found, what is one, what is two."""
+    """The rows of the page's table of pairs: where a pair is found, spellings that are one, spellings that are two."""
     table = PAGE.read_text(encoding="utf-8").partition("| Found in |")[2].partition("\n\n")[0].splitlines()[2:]
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
     return [(found, one, two) for found, one, two in cells]

@@ -1,4 +1,4 @@
-"""The words that say nothing of a page."""
+"""Words that say nothing about a page."""
 
 from __future__ import annotations
 

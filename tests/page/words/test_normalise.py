@@ -79,7 +79,7 @@ def test_traditional_characters_become_simplified_ones_unless_that_is_switched_o
 @pytest.mark.parametrize(
     ("marks", "left"),
     [
-        ("\u0301", 29),  # the first one is a part of á
+        ("\u0301", 29),  # the first mark is a part of á
         ("\u0316", 30),
         ("\u0316\u200d", 30),
         ("\uff9e", 30),

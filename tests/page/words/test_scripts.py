@@ -1,4 +1,4 @@
-"""What script a text is in, and what its characters are."""
+"""The script of a text, and the kinds of its characters."""
 
 from __future__ import annotations
 

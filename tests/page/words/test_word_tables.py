@@ -1,4 +1,4 @@
-"""The tables that are shipped say what their heads say."""
+"""The shipped tables hold what their heads say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Causes of what differs, against the definition: without them it does not differ."""
+"""Causes of differences, compared with the definition: without the causes there is no difference."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def explained(recipe: Recipe, words: list[str], *shown: str) -> Explained:
 
 
 def texts(seed: int, length: int) -> tuple[list[str], list[str]]:
-    """A text, and the same with some words replaced and one left out."""
+    """A text, and the same text with some words replaced and one left out."""
     chance = random.Random(seed)
     words = [chance.choice(WORDS) + str(chance.randrange(3)) for _ in range(length)]
     other = words[:]

@@ -1,4 +1,4 @@
-"""The page that explains, as a browser gets it."""
+"""The explanation page, as a browser gets it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of two pages out of a state."""
+"""Records of two pages, read from a state."""
 
 from __future__ import annotations
 

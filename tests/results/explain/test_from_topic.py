@@ -1,4 +1,4 @@
-"""Pages as they came last on the topic."""
+"""The latest record of each page on the topic."""
 
 from __future__ import annotations
 

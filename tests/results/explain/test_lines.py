@@ -1,4 +1,4 @@
-"""What lies between two texts, as lines."""
+"""The difference of two texts, as lines."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ NEAR: Final = parts.near(SETTINGS)
 
 
 class Scan(NamedTuple):
-    """Rows, and for each the place of its survivor among them: its own where it is one, None for a dead page."""
+    """Rows, and for each the place of its survivor among them: its own place for a survivor, None for a dead page."""
 
     rows: list[Verdict]
     survivors: list[int | None]
@@ -61,7 +61,7 @@ def scan(claims: Iterable[Claim], *, file: str = "pages.warc", ids: bool = True)
 
 
 def claims_of(pages: Sequence[FetchedPage]) -> list[Claim]:
-    """What the pages come to, one an hour."""
+    """The claims of the pages, one page per hour."""
     pool = FingerprintPool(InProcess(Fingerprinter(parts.recipe(SETTINGS))), 1 << 23)
     claims: list[Claim] = []
     for number, page in enumerate(pages):
@@ -72,7 +72,7 @@ def claims_of(pages: Sequence[FetchedPage]) -> list[Claim]:
 
 @cache
 def crawled(seed: int, count: int = 150, *, ids: bool = True) -> Scan:
-    """A crawl of texts with edits, pages that were fetched again and some that cannot be read."""
+    """A crawl of texts with edits, pages that were fetched again and some unreadable pages."""
     return scan(claims_of([page for page, _ in crawl(seed, count)]), ids=ids)
 
 

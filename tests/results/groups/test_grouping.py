@@ -1,4 +1,4 @@
-"""Each page is put to the survivor that it was found to be near to."""
+"""Each page is grouped with the survivor that it was found near to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from worker.results.groups.verdict_lines import VerdictLines
 
 
 def grouped(found: Scan, folder: Path, least: int = 1) -> tuple[Grouping, list[tuple[list[int], bool]]]:
-    """Groups by the places of their pages, and whether their survivor stands elsewhere."""
+    """Groups by the places of their pages, and whether their survivor is elsewhere."""
     with VerdictLines(written(found.rows, folder)) as lines:
         number = {begin: place for place, (begin, _) in enumerate(lines.rows())}
         grouping = Grouping(lines, NEAR.near)

@@ -1,4 +1,4 @@
-"""The page that is kept, and that all pages with it are near to it."""
+"""The kept page of a group, and the nearness of all its members to it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from worker.results.groups.verdict_lines import VerdictLines
 
 
 def parts(rows: list[Verdict], folder: Path, keep: Keep) -> tuple[list[Verdict], list[KeptPage], list[SameSurvivor]]:
-    """The rows, the parts with places among them in place of places in the file, and the groups that they come from."""
+    """The rows, the parts with places among the rows instead of places in the file, and the groups of the parts."""
     with VerdictLines(written(rows, folder)) as lines:
         number = {begin: place for place, (begin, _) in enumerate(lines.rows())}
         groups = list(Grouping(lines, NEAR.near).groups(1))
@@ -38,7 +38,7 @@ def parts(rows: list[Verdict], folder: Path, keep: Keep) -> tuple[list[Verdict],
 
 
 def check(rows: list[Verdict], found: list[KeptPage]) -> None:
-    """Each page is in one part, and near to the page that is kept for it."""
+    """Check that each page is in one part, and near to the page that is kept for it."""
     places = sorted(place for part in found for place in [part.page, *part.members.tolist()])
     assert places == [place for place, row in enumerate(rows) if row.verdict != "dead"]
     for part in found:
@@ -86,7 +86,7 @@ def test_so_they_are_among_pages_of_texts(seed: int, keep: Keep, tmp_path: Path)
 
 
 def group_of(folder: Path, *given: tuple[str, int, dict[str, Any]]) -> list[tuple[int | None, list[int], int | None]]:
-    """What becomes of pages by each preference: the page, its members, the page of the other part."""
+    """The parts of a group by each preference: the kept page, its members, the page of the other part."""
     rows = [
         msgspec.structs.replace(row, canonical=fields.get("canonical"), tokens=fields.get("tokens", 30))
         for row, (_, _, fields) in zip(

@@ -1,4 +1,4 @@
-"""How near two rows are is what ``near`` says of their pages."""
+"""The nearness of two rows equals the answer of ``near`` for their pages."""
 
 from __future__ import annotations
 

@@ -9,7 +9,8 @@ from worker.results.jobs.account import JobAccount
 
 
 def account(*runs: int | None, outcomes: str = "") -> JobAccount:
-    """Of runs that have published so many pages, None for one that goes on; u, d, r and x are what was found."""
+    """The account of runs with these numbers of published pages, None for a run that goes on; u, d, r and x are the
+    verdicts."""
     made = JobAccount("job 7")
     for number, pages in enumerate(runs):
         made.mark(JobMark(job="7", spider=None, run=str(number), pages=None))

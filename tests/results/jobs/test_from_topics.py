@@ -22,7 +22,7 @@ pytestmark = pytest.mark.cluster
 
 
 class Writing:
-    """What workers and crawls leave."""
+    """Writes the records that workers and crawls leave."""
 
     def __init__(self, options: Options, prefix: str) -> None:
         self._producer = KafkaProducer(**options)
@@ -41,7 +41,7 @@ class Writing:
         self._send(JOBS, mark.encode(), mark.to_headers(), mark.key)
 
     def of_another_version(self) -> None:
-        """A verdict of a job that nobody asks for; who would decode it, ended."""
+        """A verdict of another job, which must not be decoded: decoding it would end the program."""
         self._send(VERDICTS, b"not JSON", [("job", b"elsewhere")])
 
     def _send(self, topic: str, value: bytes, headers: list[tuple[str, bytes]], key: bytes | None = None) -> None:

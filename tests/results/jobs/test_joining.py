@@ -1,4 +1,4 @@
-"""Items beside the verdicts on their pages."""
+"""Items joined with the verdicts on their pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports of scans, and what a parser of HTML finds in them."""
+"""Reports of scans, and an HTML parser for them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HOSTILE: Final = (
 
 
 class Parsed(HTMLParser):
-    """Elements with their attributes, and the text of all but style and script."""
+    """Elements with their attributes, and the text of all elements except style and script."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -62,18 +62,18 @@ def real_rows() -> tuple[Verdict, ...]:
 
 @cache
 def real_texts() -> Mapping[TextKey, str]:
-    """The texts of its pages, as they came."""
+    """The texts of the crawl's pages, as they came."""
     bodies = [page.text or str(page.body) for page, _ in crawl(5, 400)]
     return {key_of(row): body for row, body in zip(real_rows(), bodies, strict=True)}
 
 
 def texts_of(rows: Sequence[Verdict]) -> dict[TextKey, str]:
-    """As ``write_report`` asks for them."""
+    """The texts in the form that ``write_report`` takes."""
     return {key_of(row): real_texts()[key_of(row)] for row in rows}
 
 
 def hostile_rows() -> list[Verdict]:
-    """Pages of which everything that a site may choose is an attack."""
+    """Pages in which every value that a site may choose is an attack."""
     pages = [page for page, _ in crawl(6, 60)]
     rows = scan(claims_of(pages)).rows
     found = []
@@ -93,7 +93,7 @@ def hostile_rows() -> list[Verdict]:
 
 
 def report(rows: Iterable[Verdict], folder: Path, texts: TextsOf | None = None) -> str:
-    """The file that is written."""
+    """The text of the written report."""
     out = folder / "report.html"
     write_report(written(rows, folder), out, SETTINGS, texts)
     return out.read_text(encoding="utf-8")

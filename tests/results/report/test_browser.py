@@ -1,4 +1,4 @@
-"""A browser shows the report: on a phone and on a screen, by day and by night, without a word of complaint."""
+"""A browser shows the report: on a phone and on a screen, by day and by night, without an error message."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ const measure = (frame) => {
 
 
 class Asked(ThreadingHTTPServer):
-    """Serves a folder and remembers what was asked for."""
+    """Serves a folder and remembers the requests."""
 
     paths: list[str]
 
@@ -73,7 +73,7 @@ def served(tmp_path: Path) -> Iterator[Asked]:
 
 
 def browser(folder: Path, *arguments: str) -> tuple[str, list[str]]:
-    """What chromium prints, and what pages and their scripts complain of."""
+    """The output of chromium, and the error messages of pages and their scripts."""
     ended = subprocess.run(
         [
             "chromium",

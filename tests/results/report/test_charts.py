@@ -1,4 +1,4 @@
-"""Bars and what they say."""
+"""Bars and their labels."""
 
 from __future__ import annotations
 

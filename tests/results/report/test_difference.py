@@ -1,4 +1,4 @@
-"""Hunks hold all that differs, and some words around."""
+"""Hunks hold all differences, and some words around them."""
 
 from __future__ import annotations
 

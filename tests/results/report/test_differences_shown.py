@@ -1,4 +1,4 @@
-"""Two texts beside each other, as markup."""
+"""Two texts side by side, as markup."""
 
 from __future__ import annotations
 

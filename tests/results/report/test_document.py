@@ -1,4 +1,4 @@
-"""The frame of a page for people."""
+"""The frame of a report page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What looks wrong is told with evidence, and nothing where nothing does."""
+"""The report names suspicious results with evidence, and names none where there are none."""
 
 from __future__ import annotations
 

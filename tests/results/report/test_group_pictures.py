@@ -1,4 +1,4 @@
-"""The largest groups and what they are made of."""
+"""The largest groups and their members."""
 
 from __future__ import annotations
 

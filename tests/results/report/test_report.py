@@ -1,4 +1,4 @@
-"""The whole report: what is in it, what it cannot do, and how large it is."""
+"""The whole report: its content, the actions that it cannot take, and its size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pairs are chosen at each distance, the same ones whatever the order."""
+"""Pairs are chosen at each distance, the same pairs in whatever order rows come."""
 
 from __future__ import annotations
 

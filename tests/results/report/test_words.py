@@ -1,4 +1,4 @@
-"""A text falls into words and what stands between them, and nothing of it is lost."""
+"""A text is split into words and the text between them, and nothing is lost."""
 
 from __future__ import annotations
 
