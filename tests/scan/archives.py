@@ -23,7 +23,7 @@ def some_pages(seed: int, count: int) -> list[FetchedPage]:
 
 
 def write_warc(pages: Sequence[FetchedPage], path: Path) -> Path:
-    """A record a page, each compressed by itself."""
+    """One record per page, each compressed by itself."""
     with path.open("wb") as file:
         writer = WARCWriter(file, gzip=True)
         writer.write_record(writer.create_warcinfo_record(path.name, {"software": "a test"}))
@@ -42,7 +42,7 @@ def write_warc(pages: Sequence[FetchedPage], path: Path) -> Path:
 
 
 def write_jsonl(pages: Sequence[FetchedPage], path: Path) -> Path:
-    """A line a page."""
+    """One line per page."""
     with path.open("w", encoding="utf-8") as file:
         for number, page in enumerate(pages):
             row = {"id": f"<urn:page:{number}>", "url": page.url, "html": as_bytes(page).decode(), "kept": number % 7}
@@ -51,7 +51,7 @@ def write_jsonl(pages: Sequence[FetchedPage], path: Path) -> Path:
 
 
 def write_parquet(pages: Sequence[FetchedPage], path: Path, rows: int = 16) -> Path:
-    """A row a page."""
+    """One row per page."""
     columns = {
         "id": [f"<urn:page:{number}>" for number in range(len(pages))],
         "url": [page.url for page in pages],

@@ -1,4 +1,4 @@
-"""Archives and their records, for the tests of what is made of them."""
+"""Archives and their records, for tests of the steps after reading them."""
 
 from __future__ import annotations
 

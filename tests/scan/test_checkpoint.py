@@ -1,4 +1,4 @@
-"""What a scan was asked for, on the disk."""
+"""The arguments of a scan, kept on the disk."""
 
 from __future__ import annotations
 

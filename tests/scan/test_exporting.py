@@ -1,4 +1,4 @@
-"""An index becomes records, and these the beginning of another one."""
+"""An index becomes records, and these become the beginning of another index."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ SCHEME = parts.scheme(alone(SETTINGS), parts.recipe(SETTINGS))
 
 
 def covers(stage: Beside | Workers) -> list[Cover]:
-    """Of all shards."""
+    """The covers of all shards."""
     return [covered(TwinPlace(stage.world), shard, stage.policy) for shard in range(stage.policy.shards)]
 
 
 def exported(stage: Beside | Workers, folder: Path) -> Exported:
-    """The command."""
+    """Run the command."""
     return export(covers(stage), "x.index", Folder(str(folder)), READING, SCHEME)
 
 

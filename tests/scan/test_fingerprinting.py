@@ -1,4 +1,4 @@
-"""Records of archives in files, of which each is whole or not there."""
+"""Records of archives in files; each file is whole or not there."""
 
 from __future__ import annotations
 

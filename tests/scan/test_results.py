@@ -1,4 +1,4 @@
-"""Verdicts in one file or in several, of which each is whole or not there."""
+"""Verdicts in one file or in several; each file is whole or not there."""
 
 from __future__ import annotations
 

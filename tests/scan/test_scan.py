@@ -1,4 +1,4 @@
-"""Archives are scanned, interrupted, gone on with, and compared with what came before."""
+"""Archives are scanned, interrupted, continued, and compared with earlier pages."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Killed(Exception):
 
 
 def killed_at(page: int) -> Callable[[Done], None]:
-    """Ends a scan once it has told of so many pages, or of more."""
+    """Ends a scan once it has reported this many pages or more."""
 
     def told(done: Done) -> None:
         if done.pages >= page:
@@ -77,7 +77,7 @@ def run(
 
 
 def after(asked: int) -> Callable[[], bool]:
-    """Asks a scan to stop when it was asked for that so many times."""
+    """A check by which a scan stops after ``asked`` calls."""
     times = iter(range(asked))
     return lambda: next(times, None) is None
 
@@ -87,7 +87,7 @@ def rows(folder: Path) -> list[Verdict]:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """All files; those in Parquet are compared by their rows, the summary by what is no time."""
+    """All files for a comparison: Parquet files by their rows, the summary without its times."""
     found = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
     return {name: content(path) for name, path in found.items()}
 
@@ -113,7 +113,7 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.fixture(scope="module")
 def whole(archives: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a scan that is never interrupted leaves."""
+    """The output of a scan that is never interrupted."""
     folder = tmp_path_factory.mktemp("whole")
     assert run(task(folder, *archives, write=True)) is not None
     return folder
@@ -167,7 +167,8 @@ def test_killed_at_any_page_and_resumed_it_leaves_the_same_files(
 def test_what_titles_told_is_known_wherever_a_scan_was_interrupted(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, keeps: bool
 ) -> None:
-    """Each of two shops has one text for all products. Perhaps the scan begins with a state that has seen some."""
+    """Each of two shops has one text for all products. With ``keeps`` the scan begins with a state that has seen
+    some."""
     monkeypatch.setattr("worker.scan.records.parts.SECONDS", 0.0)
     monkeypatch.setattr("worker.scan.records.reading.PAGES_AHEAD", 4)
     pages = network(products=40)

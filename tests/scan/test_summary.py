@@ -1,4 +1,4 @@
-"""VerdictCounts of all verdicts, in all and by archive."""
+"""VerdictCounts of all verdicts, in total and by archive."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def counted(
     passed_over: Mapping[str, int] = {},
     dead_letters: Mapping[str, int] = {},
 ) -> VerdictCounts:
-    """Of rows of verdict, reason and language."""
+    """The counts of rows of verdict, reason and language."""
     counts = VerdictCounts(passed_over=Counter(passed_over), dead_letters=Counter(dead_letters))
     for verdict, reason, language in rows:
         row = {"verdict": verdict, "reason": reason, "language": language, "suspect": reason == "hamming"}

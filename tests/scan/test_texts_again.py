@@ -1,4 +1,4 @@
-"""Texts are taken out of the archives once more, and no page is read that nobody wants."""
+"""Texts are extracted from the archives again, and only the wanted pages are read."""
 
 from __future__ import annotations
 

@@ -18,11 +18,11 @@ from tests.shown.differences import DIFFERENCES, SAME, UNLISTED, kind_of
 from tests.shown.mutations import mutated
 
 LONGEST = 150_000
-"""Characters of a page that is mutated."""
+"""The most characters of a page that is mutated."""
 
 
 def main() -> int:
-    """0 where all differences are listed ones."""
+    """0 where all differences are listed."""
     parser = argparse.ArgumentParser(prog="python -m tests.shown", description=__doc__)
     parser.add_argument("--pages", type=int, default=10_000, metavar="N", help="mutated pages (default: 10,000)")
     parser.add_argument("--real", type=int, default=sys.maxsize, metavar="N", help="pages as they are (default: all)")
@@ -39,7 +39,7 @@ def main() -> int:
 
 
 def labelled(most: int) -> list[str]:
-    """The HTML of at most so many labelled pages, as many of each set as of the others."""
+    """The HTML of at most ``most`` labelled pages, equally many from each set."""
     return [body.decode("utf-8", "replace") for _, body in some_of_each(folders(os.environ.get(VARIABLE)), most)]
 
 

@@ -1,6 +1,6 @@
-"""Where the shown text differs from that of lexbor's tree, by kinds, each with its reason.
+"""Differences between our shown text and the shown text of lexbor's tree, by kinds, each with its reason.
 
-A difference is of a kind if it goes when the page is changed as the kind says, or if only order or blanks differ.
+A difference is of a kind if it disappears when the page is changed as the kind says, or if only order or blanks differ.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ UNLISTED: Final = "unlisted"
 
 
 class Difference(NamedTuple):
-    """``without``: what the page must not have for the difference to go; None where it shows in the words alone."""
+    """``without``: the part that must be removed from the page for the difference to disappear; None where the words
+    alone show the kind."""
 
     name: str
     reason: str
@@ -77,7 +78,7 @@ DIFFERENCES: Final = (
 
 
 def kind_of(markup: str) -> str:
-    """The name of the kind by which our text of a page differs from lexbor's, ``SAME`` or ``UNLISTED``."""
+    """The name of the kind of difference between our text of a page and lexbor's, ``SAME`` or ``UNLISTED``."""
     kind = _by_words(ours(markup), lexbors(markup))
     if kind != UNLISTED:
         return kind

@@ -1,4 +1,4 @@
-"""Pages as they come out of broken templates, proxies and full disks: seeded changes to the bytes of real ones."""
+"""Pages as broken templates, proxies and full disks produce them: seeded changes to the bytes of real pages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 
 _TAG: Final = re.compile(r"</?[a-zA-Z][^<>]*>")
 _MOST: Final = 8
-"""Changes of one page."""
+"""The most changes of one page."""
 
 
 def mutated(markup: str, seed: int) -> str:
@@ -21,7 +21,7 @@ def mutated(markup: str, seed: int) -> str:
 
 
 def _tag(markup: str, chance: random.Random) -> tuple[int, int]:
-    """Where some tag stands; an empty place where there is none."""
+    """The place of some tag; an empty place where there is none."""
     found = _TAG.search(markup, chance.randrange(len(markup) + 1)) or _TAG.search(markup)
     return found.span() if found else (0, 0)
 

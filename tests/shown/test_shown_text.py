@@ -1,4 +1,4 @@
-"""A sample of the pages that ``python -m tests.shown`` holds against lexbor's tree, as they are and mutated."""
+"""A sample of the pages that ``python -m tests.shown`` compares with lexbor's tree, as they are and mutated."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The text of all shown elements of a page, out of the project's parser and out of lexbor's tree.
+"""The text of all shown elements of a page, from the project's parser and from lexbor's tree.
 
-Lexbor builds the tree that the standard describes. It is turned into the arrays of ``worker.page.elements.markup``,
-and what is shown of them is decided by the same function, so that only the trees are held against each other.
+Lexbor builds the tree that the standard describes. The tree is turned into the arrays of
+``worker.page.elements.markup``, and the same function decides which of their texts are shown, so that only the trees
+are compared.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from worker.page.main_text.shown import hide
 from worker.page.main_text.tally import GONE, OF_ELEMENTS, OF_RUNS, TAKEN
 
 _READ: Final = {"style", "role", "readonly", "disabled", "shadowrootmode"}
-"""The attributes that say what is shown."""
+"""The attributes that decide whether an element is shown."""
 
 
 def ours(markup: str) -> list[str]:
@@ -59,7 +60,7 @@ def _words(body: Any, elements: Rows, runs: Rows, text: Callable[[int], str]) ->
 
 
 def _arrays(markup: str) -> tuple[Any, Rows, Rows]:
-    """Lexbor's tree as ``parse`` gives the project's."""
+    """Lexbor's tree in the form in which ``parse`` returns the project's tree."""
     made = _Made()
     made.add(_document(markup), 0)
     body = np.frombuffer(bytearray(b"".join(made.texts)), dtype=np.uint8)
@@ -88,7 +89,7 @@ class _Made:
         self.breaks = True
 
     def add(self, top: DOMNode, row: int) -> None:
-        """All that stands in a node, in its order, without recursion: pages are deeper than Python's stack."""
+        """Add everything in a node, in its order, without recursion: pages are deeper than Python's stack."""
         pending: list[tuple[DOMNode | None, int, int]] = [(top.first_child, row, BREAK)]
         while pending:
             node, parent, kind = pending.pop()

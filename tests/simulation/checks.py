@@ -1,12 +1,11 @@
-"""What a schedule must have left behind: the guarantees, and
+"""The checks at the end of a schedule: the guarantees, and
 
-J6 a shard rebuilt from its blocks equals the live one, and so does one rebuilt from a snapshot; where everything that
-is decided has been written, the blocks leave no hole;
-J7 whoever owns a shard knows every block that is to be buried one day;
-J8 a claim carries the flags of its page, and its time, within what the broker's time allows; a dead letter says why it
-is one, and what is too large is not passed on;
-J11 what a record of the log lets be forgotten is not found again, and nothing else is missing: it follows from J1, J2
-and J5 where all is decided, and after a repair from what the shards hold.
+J6 a shard rebuilt from its blocks equals the live one, and so does one rebuilt from a snapshot; where everything
+decided has been written, the blocks leave no hole; J7 the owner of a shard knows every block that is to be buried one
+day; J8 a claim carries the flags of its page, and its time, within what the broker's time allows; a dead letter has a
+reason, and a page that is too large is not passed on; J11 survivors that a record of the log makes workers forget are
+not found again, and nothing else is missing: it follows from J1, J2 and J5 where everything is decided, and after a
+repair from the content of the shards.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ from worker.stream.states import ShardState
 
 
 def check(schedule: Schedule) -> None:
-    """Raises ``Violation`` for the first promise that is broken."""
+    """Raises ``Violation`` for the first broken promise."""
     check_guarantees(traces_of(schedule))
     check_dead_letters(schedule)
     check_rebuilt(schedule)
@@ -54,7 +53,7 @@ def check(schedule: Schedule) -> None:
 
 
 def traces_of(schedule: Schedule) -> Traces:
-    """Everything that the world's topics hold of the generation's share."""
+    """Everything on the world's topics that belongs to the generation's share."""
     world, share = schedule.world, schedule.share
     pages = {source for record in everything(world, PAGES) if share.holds(source := (record.partition, record.offset))}
     return Traces(
@@ -73,12 +72,12 @@ def traces_of(schedule: Schedule) -> Traces:
 
 
 def recorded(world: World) -> list[tuple[int, Batch | Forget]]:
-    """The ``fingerprints`` log as it was written, up to a record that nobody may decide."""
+    """The ``fingerprints`` log as it was written, up to a record that no worker may decide."""
     partition = world.topics[FINGERPRINTS, 0]
     end = partition.end if world.barrier is None else world.barrier
     log = []
     for record in partition.history + partition.records:
-        with suppress(UnreadableRecord):  # it was forged, and is passed over
+        with suppress(UnreadableRecord):  # forged records are passed over
             if record.offset < end:
                 log.append((record.offset, decode_claims(record.value)))
     return log
@@ -90,14 +89,14 @@ def everything(world: World, topic: str) -> list[Record]:
 
 
 def dead_letters(world: World) -> Iterator[tuple[Source, Record]]:
-    """Each with the source of its page."""
+    """Each dead letter with the source of its page."""
     for record in everything(world, DEAD_LETTERS):
         partition, _, offset = text_headers(record.headers)["dedup-source"].partition(":")
         yield (int(partition), int(offset)), record
 
 
 def check_dead_letters(schedule: Schedule) -> None:
-    """Each says why, as its first claim does, and holds the page as it came, unless it was too large."""
+    """Each dead letter has the reason of its first claim, and holds the page as it came, unless it was too large."""
     pages = {(record.partition, record.offset): record for record in everything(schedule.world, PAGES)}
     first: dict[Source, Claim] = {}
     for claim in claimed(recorded(schedule.world), schedule.policy.scheme):
@@ -113,8 +112,8 @@ def check_dead_letters(schedule: Schedule) -> None:
 
 
 def check_claims(schedule: Schedule) -> None:
-    """Each claim says how its page is to be judged, however often it is claimed. Neither a page from the future nor one
-    without a time moves the log's clock beyond what the broker says.
+    """Each claim carries the flags of its page, however often the page is claimed. Neither a page from the future nor a
+    page without a time moves the log's clock beyond the broker's time.
     """
     ahead = DAY_MS if schedule.ttl is None else min(DAY_MS, schedule.ttl // 10)
     pages = {(record.partition, record.offset): record for record in everything(schedule.world, PAGES)}
@@ -146,7 +145,8 @@ def rebuilt(
 
 
 def check_headers(schedule: Schedule) -> None:
-    """J6: what a block tells besides its survivors is what the log says up to its last batch, whoever wrote it."""
+    """J6: the data in a block apart from its survivors follows from the log up to its last batch, whichever worker
+    wrote it."""
     share, world = schedule.share, schedule.world
     blocks = [decode(Block, r.value) for n in range(world.shards) for r in surviving(world.topics[INDEX, n].records)]
     blocks = [block for block in blocks if block.answers_offset != BEING_COPIED]
@@ -171,7 +171,7 @@ def check_headers(schedule: Schedule) -> None:
 
 
 def check_standing(schedule: Schedule, shard: LiveShard) -> None:
-    """The watermark and the claimed offsets are those just after the batch at which the shard stands, not those of a
+    """The watermark and the claimed offsets are those just after the batch at which the shard stands, not those after a
     later one.
     """
     known = schedule.share.known
@@ -190,7 +190,7 @@ def live_entries(shard: LiveShard) -> list[tuple[Any, ...]]:
 
 
 def last_fetches(shard: LiveShard) -> list[tuple[int, int]]:
-    """What the shard answers of each survivor's URL, if it is fetched now: the order of its latest survivor."""
+    """The shard's answer for each survivor's URL, if it is fetched now: the order of its latest survivor."""
     expired = shard.standing.expired_up_to(shard.policy.ttl)
     survivors = list(shard.index.entries(expired))
     hashes = np.array([hash_bytes(one.url.encode()) for one in survivors], np.uint64)
@@ -212,9 +212,7 @@ def check_rebuilt(schedule: Schedule) -> None:
 
 
 def check_same(schedule: Schedule, live: LiveShard, snapshots: SnapshotFolder | None) -> None:
-    """Survivors, the watermark, the claimed offsets and the answers offset of a rebuilt shard are those of the one that
-    lived through it all.
-    """
+    """A rebuilt shard has the same survivors, watermark, claimed offsets and answers offset as the live one."""
     how = "rebuilt" if snapshots is None else "rebuilt with a snapshot"
     try:
         again, known = rebuilt(schedule, live.number, snapshots)
@@ -231,7 +229,8 @@ def check_same(schedule: Schedule, live: LiveShard, snapshots: SnapshotFolder | 
 
 
 def check_written(schedule: Schedule) -> None:
-    """J6: what an active holder and its predecessors have decided is in blocks, and the other holder knows."""
+    """J6: everything that an active holder and its predecessors have decided is in blocks, and the other holder knows
+    it."""
     for worker in schedule.workers.values():
         for owned in worker.shards.values():
             if owned.live is None:
@@ -249,7 +248,7 @@ def check_written(schedule: Schedule) -> None:
 
 
 def check_known(schedule: Schedule, number: int, known: dict[bytes, int], before: int) -> None:
-    """J7: no block before an offset is on the topic that the owner does not know."""
+    """J7: the owner knows every block on the topic before an offset."""
     for record in surviving(schedule.world.topics[INDEX, number].records):
         if record.offset < before and known.get(record.key or b"") != decode(Block, record.value).to:
             raise Violation(f"J7: the block at offset {record.offset} of shard {number} would never be buried")

@@ -1,4 +1,4 @@
-"""The pages of a simulated crawl, which carry their fingerprint with them, and what a worker makes of them."""
+"""The pages of a simulated crawl, which carry their fingerprint with them, and their claims."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from worker.stream.partition.commit import OVERSIZE
 from worker.verdict.clock import bounded_clock
 
 FLAKY: Final = 0.02
-"""Share of pages that one worker cannot read although another could: parsing alone is not repeatable."""
+"""Share of pages that one worker cannot read although another can: parsing is the only step that is not repeatable."""
 IMPOSSIBLE: Final = (2**62, 10**13, -1, -(2**62), 0)
-"""Fetch times that pages of a hostile crawl bring along, beside those of the others."""
+"""Fetch times of pages of a hostile crawl, in addition to normal ones."""
 
 
 class Text(NamedTuple):
-    """What ``AccurateNear`` reads of a text besides its fingerprint."""
+    """The data of a text that ``AccurateNear`` reads in addition to its fingerprint."""
 
     sketch: bytes
     bands: bytes
@@ -33,7 +33,7 @@ class Text(NamedTuple):
 def _texts() -> tuple[Text, ...]:
     """Texts that are near to their neighbours but not to those further off: windows that move over an endless text.
 
-    There are walks for each kind of sketch, of longer and shorter windows; the last text has no sketch.
+    There is a walk for each kind of sketch, with longer and shorter windows; the last text has no sketch.
     """
     endless = hash_words([f"word {number}" for number in range(200)])
     windows = [
@@ -46,34 +46,34 @@ def _texts() -> tuple[Text, ...]:
 
 TEXTS = _texts()
 LEAST_ACROSS: Final = 15
-"""Tokens, as ``ScopedNear.least_across``: of these texts some have fewer."""
+"""A number of tokens, as ``ScopedNear.least_across``: some of these texts have fewer."""
 
 
 TEMPLATES: Final = (15, 20)
-"""Texts that many pages of a titled crawl have."""
+"""Texts of many pages in a titled crawl."""
 
 
 FLAGS: Final = (0, 0, 0, 0, NOT_STORED, PARDONED, PARDONED, NOT_STORED | PARDONED)
-"""Of the pages of a flagged crawl."""
+"""Flags of the pages of a flagged crawl."""
 
 
 def _site(url: str) -> int:
-    """One of two, or none."""
+    """One of two sites, or none."""
     return sum(url.encode()) % 5 % 3
 
 
 def _title(url: str, chance: random.Random) -> int:
-    """One of a few, or one that stands for the URL."""
+    """One of a few titles, or a title that stands for the URL."""
     return chance.choice((2, 4, 6, 8, 10, 12, 2 * sum(url.encode()) + 1))
 
 
 @dataclass(frozen=True)
 class Crawl:
-    """What the pages of a crawl may be: how many, bits of their fingerprints, and how far copies may be apart.
+    """The kind of pages of a crawl: their number, the bits of their fingerprints, and how far copies may be apart.
 
-    Of an ``accurate`` one they have sketches, bands and scopes. Of a ``hostile`` one some have impossible fetch times.
-    Of a ``titled`` one they have sites and titles, and most are of templates. Of a ``flagged`` one some are not to be
-    stored, pardoned, or both.
+    In an ``accurate`` crawl they have sketches, bands and scopes. In a ``hostile`` one some have impossible fetch
+    times. In a ``titled`` one they have sites and titles, and most come from templates. In a ``flagged`` one some are
+    not to be stored, pardoned, or both.
     """
 
     count: int
@@ -87,7 +87,7 @@ class Crawl:
     def pages(self, chance: random.Random, beside: random.Random) -> list[tuple[bytes, bytes]]:
         """The pages in the order in which they are published: (key, value).
 
-        What only some crawls have is drawn from ``beside``, so that the others stay as they are.
+        The values that only some crawls have are drawn from ``beside``, so that the other crawls stay as they are.
         """
         urls = [f"http://{n}.example/" for n in range(max(3, self.count // chance.choice((1, 2, 4))))]
         centres = [chance.getrandbits(self.bits) for _ in range(max(2, len(urls) // 2))]
@@ -126,7 +126,7 @@ class Crawl:
 
 
 class Shown(NamedTuple):
-    """What the value of a simulated page says."""
+    """The content of a simulated page's value."""
 
     fingerprint: str
     text_hash: int
@@ -140,17 +140,17 @@ class Shown(NamedTuple):
 
     @classmethod
     def of(cls, record: Record) -> Shown:
-        """Taken apart."""
+        """Parse the record's value."""
         fingerprint, text_hash, fetched, *others = (record.value or b"").decode().split("|")
         return cls(fingerprint, int(text_hash), int(fetched) if fetched else None, *map(int, others))
 
 
 UNREADABLE: Final = {"dead": "parser-raised: in the script", "big": f"{OVERSIZE}: in the script"}
-"""Why a page cannot be fingerprinted, by what it shows for its fingerprint."""
+"""The reason why a page cannot be fingerprinted, by the word in place of its fingerprint."""
 
 
 class TableFingerprinting:
-    """Pages of the simulated crawl carry their fingerprint with them; they come back late and in any order."""
+    """Fingerprints of the simulated crawl's pages, which carry them; the results come back late and in any order."""
 
     usage = PoolUsage()
 

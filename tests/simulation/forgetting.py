@@ -1,4 +1,4 @@
-"""Pages are forgotten while workers run: records between the batches say which."""
+"""Pages are forgotten while workers run: records between the batches say which pages."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tests.simulation.schedule import Schedule
 
 
 class Forgetful(Schedule):
-    """A schedule with records of all kinds by which something is forgotten, the same ones twice, and some of others.
+    """A schedule with records of forgetting of all kinds, some of them repeated, and some of other schemes.
 
-    After some of them workers are killed, all or one, so that shards are restored from blocks that hold what was
-    forgotten.
+    After some records one worker or all are killed, so that shards are restored from blocks that hold forgotten
+    survivors.
     """
 
     def __init__(self, seed: int, scale: Scale = SMALL) -> None:
@@ -30,7 +30,7 @@ class Forgetful(Schedule):
         return [*super().moves(), (2, self.forget), (1, self._restart)]
 
     def forget(self) -> None:
-        """A record lands, as it may at any moment, and perhaps workers end at once or soon."""
+        """A record lands, as may happen at any moment, and perhaps workers end at once or soon."""
         operator = self.operator
         again = operator.random() < 0.2 and self.said
         value = operator.choice(self.said) if again else self._record()
@@ -61,7 +61,7 @@ class Forgetful(Schedule):
         of_others = operator.random() < 0.1 and self.world.topics[FINGERPRINTS, 0].end
         scheme = OTHER if of_others else self.policy.scheme
         value = encode(Forget(scheme=scheme, writer=b"operator", condition=condition))
-        return value[:-1] if operator.random() < 0.05 else value  # torn: no worker knows what it was to be
+        return value[:-1] if operator.random() < 0.05 else value  # torn: no worker knows its meaning
 
     def _restart(self) -> None:
         crash(self)

@@ -1,4 +1,5 @@
-"""What workers would have to read is gone, and a repair goes on behind it: it loses what it lists, and nothing else."""
+"""Records that workers need are gone, and a repair goes on behind them: it loses the pages that it lists, and nothing
+else."""
 
 from __future__ import annotations
 
@@ -30,9 +31,7 @@ LOGS = (FINGERPRINTS, ANSWERS)
 
 @dataclass
 class Truth:
-    """What was known before the accident: verdicts by source, the watermark after each batch, and what was
-    committed.
-    """
+    """The facts before the accident: verdicts by source, the watermark after each batch, and the committed pages."""
 
     expected: dict[Source, Expected]
     known: Known
@@ -40,7 +39,7 @@ class Truth:
 
 
 class Gap:
-    """``run`` plays a schedule, lets an accident happen, repairs and goes on; the seed decides all of it."""
+    """``run`` plays a schedule, lets an accident happen, repairs and goes on; the seed decides everything."""
 
     def __init__(self, seed: int, kind: type[Schedule] = Schedule) -> None:
         self.schedule = kind(seed, SMALL)
@@ -49,7 +48,7 @@ class Gap:
         self.plans: list[Plan] = []
 
     def run(self) -> Gap:
-        """Play it; what became of it is checked by ``check`` afterwards.
+        """Play the schedule; ``check`` checks the result afterwards.
 
         Raises:
             Violation: workers refuse to go on after the repair, or the repair leaves something to repair.
@@ -76,7 +75,7 @@ class Gap:
         return self
 
     def check(self) -> None:
-        """Raises ``Violation`` for the first promise that is broken."""
+        """Raises ``Violation`` for the first broken promise."""
         self._check_accounts()
         check_rebuilt(self.schedule)
         self._check_kept()
@@ -107,7 +106,7 @@ class Gap:
         self.truth = Truth(expected, known, set(committed(world)))
 
     def _repair(self) -> None:
-        """Repair, perhaps in two goes, and see that nothing is left to be repaired."""
+        """Repair, perhaps in two steps, and check that nothing is left to repair."""
         world, policy = self.schedule.world, self.schedule.policy
         self.surveyed = self._survey()
         self._check_reach(self._plan())
@@ -123,14 +122,15 @@ class Gap:
             raise Violation(f"J10: after the repair there is this to repair: {left}")
 
     def _forget_disks(self, lost: set[int]) -> None:
-        """Where the logs still hold what lost blocks held, no repair tells snapshots of it: they go with the blocks."""
+        """Remove snapshots with the lost blocks: where the logs still hold the content of lost blocks, no repair
+        updates the snapshots."""
         bridged = {bridge.shard for planned in self.plans for bridge in planned.bridges}
         for machine in self.schedule.machines:
             for number in lost - bridged:
                 machine.snapshots.file(number).unlink(missing_ok=True)
 
     def _check_reach(self, planned: Plan) -> None:
-        """No bridge goes further than to the first state from which the logs can still be read."""
+        """No bridge goes beyond the first state from which the logs can still be read."""
         world = self.schedule.world
         begins = {topic: world.topics[topic, 0].begin for topic in LOGS}
         readable = [
@@ -157,7 +157,7 @@ class Gap:
             (move.partition, offset) for planned in self.plans for move in planned.moves for offset in move.skipped
         }
         for place in self.surveyed.partitions:
-            begin = place.pages.begin if place.offset == place.pages.begin else 0  # nothing tells of pages before it
+            begin = place.pages.begin if place.offset == place.pages.begin else 0  # nothing is known of earlier pages
             end = self.schedule.world.topics[PAGES, place.partition].end
             left_out = {(place.partition, offset) for offset in range(begin, end)} - set(now)
             of_this = {source for source in listed - self.truth.committed if source[0] == place.partition}
@@ -194,7 +194,7 @@ class Gap:
         return annulled or any(after < batch <= to for after, to in holes)
 
     def _undecided(self, batch: int) -> bool:
-        """It was decided after the accident only, by what was left."""
+        """Whether the batch was decided only after the accident, from the remaining records."""
         return batch > self.decided
 
     @property
@@ -214,12 +214,12 @@ def idle(world: World) -> Iterator[int]:
 
 
 def accident(world: World, chance: random.Random) -> set[int]:
-    """Some of: logs and pages pass their retention, blocks vanish, the broker forgets the group.
+    """Let some of these happen: logs and pages pass their retention, blocks vanish, the broker forgets the group.
 
     Returns the shards that have lost blocks.
 
-    What a shard that has nothing to read still names as its first answer is kept, should answers that were given twice
-    lie behind it: with the next batch it would be refused until its next block.
+    The first answer that a shard with nothing to read still names is kept, if repeated answers lie behind it: otherwise
+    the shard would be refused from the next batch until its next block.
     """
     for topic in LOGS:
         if chance.random() < 0.7:
@@ -244,8 +244,8 @@ def accident(world: World, chance: random.Random) -> set[int]:
 
 
 def check_survivors(schedule: Schedule) -> None:
-    """J1 and J11 over what the shards hold: no two live survivors of different URLs are near, and none was forgotten by
-    a record that is still there.
+    """J1 and J11 over the content of the shards: no two live survivors of different URLs are near, and no record that
+    is still there has made one of them forgotten.
     """
     entries = [
         Survivor(*entry)

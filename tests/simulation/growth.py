@@ -1,4 +1,4 @@
-"""Partitions of ``pages`` come while workers run; their setting follows later, one worker after the other."""
+"""``pages`` gets more partitions while workers run; the workers' setting follows later, one worker after the other."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from tests.simulation.schedule import Schedule
 from worker.stream.shard import restore
 
 MOST = 3
-"""So many partitions come at most."""
+"""The most partitions that are added."""
 
 
 class Growing(Schedule):
-    """A schedule in which pages go to partitions that not all workers claim, and of one URL to several.
+    """A schedule in which pages go to partitions that not all workers claim, and pages of one URL go to several
+    partitions.
 
-    An operator gives ``pages`` more partitions, later its outputs, and starts workers with another setting: with a
-    lower one, too. As everything else may happen in between, workers of several settings run side by side, are killed
-    and take over from each other.
+    An operator gives ``pages`` more partitions, later the outputs too, and starts workers with another setting,
+    sometimes with a lower one. Since everything else may happen in between, workers with several settings run side by
+    side, are killed and take over from each other.
     """
 
     def __init__(self, seed: int, scale: Scale = SMALL) -> None:
@@ -45,7 +46,7 @@ class Growing(Schedule):
             self.next.world.partitions = self.next.world.outputs = self.next.setting = number + 1
 
     def _set(self) -> None:
-        """Workers that are started from now on claim so many, and the outputs have as many."""
+        """Let workers that start from now on claim this many partitions, and give the outputs as many."""
         there = self.world.partitions
         self._follow(self.operator.choice((there, there, self.operator.randint(1, there))))
 
@@ -58,14 +59,14 @@ class Growing(Schedule):
         self.start()
 
     def heal(self) -> None:
-        """With the setting as it is, all is judged that it does not leave out; with the right one the rest."""
+        """With the present setting, all pages that it covers are judged; with the right setting the rest."""
         with replaced(restore, "_WAIT", 0.0):
             self.come_to_rest()
         self._follow(self.world.partitions)
         super().heal()
 
     def come_to_rest(self) -> None:
-        """All workers have the present setting."""
+        """Come to rest with the present setting in all workers."""
         for name, worker in list(self.workers.items()):
             if worker.policy.partitions != self.setting:
                 self.retired.append(self.workers.pop(name))

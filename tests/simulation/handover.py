@@ -1,7 +1,7 @@
-"""An index is copied while its workers work, those of the next generation stand by, and take over at one record.
+"""An index is copied while its workers work; the workers of the next generation stand by, and take over at one record.
 
-The copy comes at any time, is slow or quick, and may be killed at any write. Over both generations every page stands in
-the outputs once, at any moment of it.
+The copy comes at any time, is slow or quick, and may be killed at any write. At every moment, both generations together
+have written every page to the outputs once.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ROUNDS = 400
 
 
 class Handover:
-    """``run`` plays it to its end; the seed decides all of it."""
+    """``run`` plays it to its end; the seed decides everything."""
 
     def __init__(self, seed: int, scale: Scale = SMALL) -> None:
         self.seed = seed
@@ -47,10 +47,11 @@ class Handover:
         self.new = self._another()
 
     def run(self) -> Handover:
-        """Play it; every promise is checked by ``check`` afterwards.
+        """Play it; ``check`` checks every promise afterwards.
 
         Raises:
-            Violation: somebody refuses to go on although nothing is wrong, or goes on although something is.
+            Violation: a worker or command refuses to go on although nothing is wrong, or goes on although something is
+                wrong.
         """
         old, chance = self.old, self.chance
         old.begin()
@@ -70,21 +71,21 @@ class Handover:
         return self
 
     def check(self) -> None:
-        """Raises ``Violation`` for the first promise that is broken."""
+        """Raises ``Violation`` for the first broken promise."""
         for generation in (self.old, self.new):
             check(generation)
             check_claims(generation)
             check_written(generation)
 
     def _another(self) -> Schedule:
-        """The next generation, with nothing in its topics, and the same rules but for the number of shards."""
+        """The next generation, with empty topics, and the same rules except for the number of shards."""
         new, old = Schedule(self.chance.getrandbits(32), self.scale, beside=self.old), self.old
         new.near, new.ttl, new.standing_by = old.near, old.ttl, True
         new.policy = replace(new.policy, scheme=SCHEME_OF_NEW, near=old.near, ttl=old.ttl)
         return new
 
     def _copy(self) -> bool:
-        """Whether it came to its end; else it was killed."""
+        """Whether the copy came to its end; otherwise it was killed."""
         old, new, chance = self.old, self.new, self.chance
         patience = chance.choice((None, None, chance.randint(0, 30)))
         source = TwinPlace(old.world, chance.choice((None, None, None, 0, 1)))
@@ -150,7 +151,7 @@ class Handover:
 
     @property
     def _given(self) -> bool:
-        """Whether the old generation has been told its successor: its workers refuse from then on."""
+        """Whether the old generation knows its successor: its workers refuse from then on."""
         return any(" >" in made.metadata for made in self.old.world.committed.values())
 
     def _old_goes_on(self, steps: int) -> None:
@@ -166,7 +167,7 @@ class Handover:
         return ended
 
     def _stand_by(self, copying: LiveCopy) -> None:
-        """Nothing goes wrong any more: every shard is loaded, and says so."""
+        """Let nothing go wrong any more: every shard is loaded, and says so."""
         for _ in range(60):
             self.new.world.chance = self.old.world.chance = None
             self.new.rebalance(INDEX)
@@ -181,7 +182,7 @@ class Handover:
         raise Violation(f"J9: shards {copying.awaited()} are not loaded")
 
     def _find_the_end(self) -> None:
-        """Where the old generation ends, if it does."""
+        """Find the end of the old generation, if it ends."""
         world = self.old.world
         log = world.topics[FINGERPRINTS, 0]
         ends = [r.offset for r in log.history + log.records if SUCCESSOR_HEADER in dict(r.headers)]
@@ -203,8 +204,8 @@ class Handover:
             raise Violation("J9: the new generation begins before the old one has ended")
 
     def _inherit(self) -> None:
-        """The copied index is that of the old generation: what lives of it, in its order, with its clocks; the last
-        blocks have the claimed offsets and the watermark.
+        """Check that the copied index equals the old generation's: its live survivors, in their order, with their
+        clocks; the last blocks have the claimed offsets and the watermark.
         """
         old, new = self.old, self.new
         known = Known()

@@ -1,4 +1,4 @@
-"""The computers that simulated workers run on: a folder for snapshots, and work that the scheduler lets happen."""
+"""The computers that simulated workers run on: a folder for snapshots, and background work that the scheduler runs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import Any, Final
 from worker.stream.shard.snapshots import SnapshotFolder
 
 MEMORY: Final = Path("/dev/shm")
-"""Where there is such a file system, what is synced costs nothing."""
+"""A file system in memory, where it exists: syncing costs nothing there."""
 
 
 class Machine:
-    """Outlives the workers on it. Its folder is removed with it."""
+    """A machine outlives the workers on it. Its folder is removed with it."""
 
     def __init__(self, name: str, generation: str = "") -> None:
         folder = Path(tempfile.mkdtemp(prefix=f"simulated-{name}-", dir=MEMORY if MEMORY.is_dir() else None))
@@ -27,12 +27,12 @@ class Machine:
         self.snapshots: Final = SnapshotFolder(folder, "simulated.", generation)
 
     def files(self) -> list[Path]:
-        """Those that are there now, in an order that is always the same."""
+        """The files that are there now, always in the same order."""
         return sorted(self.folder.iterdir())
 
 
 class Background:
-    """Does its work in the order in which it came, when told to."""
+    """Does its work in the order in which it came, at each call of ``do``."""
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
@@ -43,7 +43,7 @@ class Background:
         return future
 
     def do(self, most: int) -> None:
-        """So much of it at most."""
+        """Do at most this many pieces of work."""
         while self._waiting and most:
             most -= 1
             work, future = self._waiting.popleft()

@@ -1,8 +1,8 @@
 """An in-memory twin of the log: partitions, groups, transactions, compaction, retention, and a broker's bad days.
 
-Nothing happens by itself. A send is on its way until ``World.land`` says what became of it, a transaction goes on when
+Nothing happens by itself. A send is on its way until ``World.land`` decides its outcome, a transaction goes on when
 ``World.advance`` is called, a rebalance reaches a member at its next poll. A seeded scheduler, or a test's script,
-decides all of it; ``World.settle_down`` lets everything that is on its way arrive.
+decides everything; ``World.settle_down`` lets everything that is on its way arrive.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ EVICTED = Membership(-1, "")
 
 @dataclass
 class MemoryTicket:
-    """What became of a send."""
+    """The outcome of a send."""
 
     state: Sent = Sent.PENDING
 
 
 @dataclass
 class Partition:
-    """One partition: records that are kept, in order of offset, and its bounds."""
+    """One partition: its kept records, in order of offset, and its bounds."""
 
     begin: int = 0
     end: int = 0
@@ -85,7 +85,8 @@ class OnItsWay:
 
 @dataclass
 class Transaction:
-    """A transaction of one worker; ``accepted`` once the broker took its offsets, which are pending from then on."""
+    """A transaction of one worker; ``accepted`` once the broker has taken its offsets, which are pending from then
+    on."""
 
     sender: str
     outputs: Sequence[Output]
@@ -96,15 +97,15 @@ class Transaction:
 
 
 Unit = TypeVar("Unit", int, Held)
-"""What a group hands out: partitions of ``pages``, or roles of shards."""
+"""The units that a group assigns: partitions of ``pages``, or roles of shards."""
 
 
 @dataclass
 class Group(Generic[Unit]):
-    """A consumer group: who is a member, who owns what, in which generation, and which one each member has heard of.
+    """A consumer group: its members, the owner of each unit, the generation, and the generation that each member knows.
 
     A member that misses a whole generation is evicted, since it did not join the rebalance in time. ``assignments``
-    counts the rebalances: the generation grows with each eviction, too.
+    counts the rebalances: the generation also grows with each eviction.
     """
 
     generation: int = 0
@@ -113,7 +114,7 @@ class Group(Generic[Unit]):
     heard: dict[str, int] = field(default_factory=dict)
     evicted: set[str] = field(default_factory=set)
     since: dict[Unit, int] = field(default_factory=dict)
-    """As of which generation each has the owner that it has."""
+    """The generation since which each unit has its present owner."""
 
     @property
     def members(self) -> list[str]:
@@ -129,14 +130,14 @@ class Group(Generic[Unit]):
         self.since |= {unit: self.generation for unit, owner in self.owners.items() if owner != before.get(unit)}
 
     def evict(self, member: str) -> None:
-        """The member is out and does not know it yet; what it owned has no owner until the next rebalance."""
+        """Evict the member, which does not know it yet; its units have no owner until the next rebalance."""
         if self.heard.pop(member, None) is not None:
             self.evicted.add(member)
             self.owners = {unit: owner for unit, owner in self.owners.items() if owner != member}
             self.generation += 1
 
     def kept(self, units: Iterable[Unit], member: str, since: int) -> bool:
-        """Whether the member has owned all of these all the time from that generation on."""
+        """Whether the member has owned all of these units continuously since that generation."""
         return all(self.owners.get(unit) == member and self.since[unit] <= since for unit in units)
 
     def owned_by(self, member: str) -> frozenset[Unit]:
@@ -144,7 +145,7 @@ class Group(Generic[Unit]):
 
 
 def active(owners: Mapping[int, str]) -> dict[Held, str]:
-    """Shards with their active holders, as the group on ``index`` is told."""
+    """Shards with their active holders, in the form of an assignment of the group on ``index``."""
     return {Held(shard, Role.ACTIVE): owner for shard, owner in owners.items()}
 
 
@@ -180,7 +181,8 @@ class World:
     # appends
 
     def land(self, send: OnItsWay, *, acknowledged: bool = True, lost: bool = False) -> None:
-        """What became of an append: there and acknowledged, there without a word, or not there, perhaps not yet."""
+        """Decide the outcome of an append: written and acknowledged, written without an acknowledgement, or not
+        written, perhaps not yet."""
         self.sends.remove(send)
         if lost:
             self.limbo.append(send)
@@ -197,7 +199,7 @@ class World:
         self.topics[send.topic, send.partition].append(send.partition, send.key, send.value, send.headers, self.clock)
 
     def landable(self) -> list[OnItsWay]:
-        """The appends that may land next: of each sender and partition the one sent first."""
+        """The appends that may land next: for each sender and partition the one that was sent first."""
         first: dict[tuple[str, str, int], OnItsWay] = {}
         for send in self.sends:
             first.setdefault((send.sender, send.topic, send.partition), send)
@@ -206,9 +208,11 @@ class World:
     # transactions
 
     def advance(self, transaction: Transaction, *, commit: bool = True, acknowledged: bool = True) -> None:
-        """The next stage: the offsets are taken (or refused, if the generation is old), then committed or aborted.
+        """Go to the next stage: the offsets are taken (or refused, if the generation is old), then committed or
+        aborted.
 
-        A generation of -1 is let through, as brokers do. Of an older one it is what the sender has kept since.
+        A generation of -1 is let through, as brokers do. With an older generation, partitions that the sender has kept
+        since then are let through.
         """
         if not transaction.accepted:
             generation = transaction.membership.generation
@@ -231,7 +235,7 @@ class World:
         transaction.ticket.state = state
 
     def give_up(self, transaction: Transaction) -> None:
-        """The sender is told of an error while the broker still holds the transaction open, if it does."""
+        """Report an error to the sender while the broker may still hold the transaction open."""
         if transaction.accepted:
             transaction.ticket.state = Sent.FAILED
         else:
@@ -244,7 +248,7 @@ class World:
     # workers
 
     def crash(self, member: str) -> None:
-        """The process is gone: what it sent is in limbo, its open transaction ends when it times out."""
+        """End the process: its sends are in limbo, its open transaction ends when it times out."""
         for send in [send for send in self.sends if send.sender == member]:
             self.sends.remove(send)
             self.limbo.append(send)
@@ -264,7 +268,7 @@ class World:
         return busy
 
     def choose(self, limit: int) -> int:
-        """How many of ``limit`` records a read brings: all, or a random share where a scheduler wants it so."""
+        """How many of ``limit`` records a read returns: all, or a random share where a scheduler wants it."""
         return limit if self.chance is None else self.chance.randint(0, limit)
 
 
@@ -298,8 +302,8 @@ class MemoryReader(Reader):
 class MemoryMember(Generic[Unit]):
     """One member's view of one group, as of its last poll.
 
-    ``noticed``: its heartbeat has told the client that it is out, before any poll told the worker. ``assigned``: the
-    last poll told of an assignment, of which a member misses none without being evicted.
+    ``noticed``: its heartbeat has told the client that the member is out, before a poll told the worker. ``assigned``:
+    the last poll reported an assignment; a member that misses one is evicted.
     """
 
     def __init__(self, group: Group[Unit], name: str) -> None:
@@ -312,7 +316,7 @@ class MemoryMember(Generic[Unit]):
         self._assignments = 0
 
     def hear(self) -> tuple[list[Unit], list[Unit]]:
-        """Take part in the latest rebalance, or join: what was lost, what was gained."""
+        """Take part in the latest rebalance, or join; returns the lost units and the gained units."""
         group = self.group
         self.assigned, self._assignments = group.assignments > self._assignments, group.assignments
         if self.name in group.evicted or self.name not in group.heard:
@@ -420,7 +424,7 @@ class MemoryLog(Log):
         return Bounds(found.begin, found.end)
 
     def all_bounds(self, places: Sequence[tuple[str, int]]) -> Sequence[Bounds]:
-        """Asked for each batch that is read: nothing happens meanwhile that could not happen before."""
+        """Called for each batch that is read: nothing happens between the calls that could not happen before."""
         return [Bounds(found.begin, found.end) for found in (self.world.topics[place] for place in places)]
 
     def has_partition(self, topic: str, partition: int) -> bool:
@@ -439,7 +443,8 @@ class MemoryLog(Log):
         if beyond := [output for output in outputs if output.partition >= self.world.outputs]:
             raise Refused(f"{beyond[0].topic} has no partition {beyond[0].partition}: make more of them")
         for open_one in [t for t in self.world.transactions if t.sender == self.name]:
-            # The producer that follows an error has the same transactional id: the broker aborts what is open under it.
+            # The producer after an error has the same transactional id: the broker aborts the open transaction with
+            # that id.
             self.world.transactions.remove(open_one)
         ticket = MemoryTicket()
         self.world.transactions.append(Transaction(self.name, outputs, offsets, membership, ticket))
@@ -447,6 +452,6 @@ class MemoryLog(Log):
 
 
 def in_memory(log: Log) -> MemoryLog:
-    """The log of a simulated worker as what it is, for what only the twin can tell and be told."""
+    """The log of a simulated worker with its own type, for calls that only the twin has."""
     assert isinstance(log, MemoryLog)
     return log

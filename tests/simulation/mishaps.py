@@ -1,4 +1,4 @@
-"""What may go wrong between the steps of workers, each by itself and at any time: the broker, groups, odd records."""
+"""Mishaps between the steps of workers, each by itself and at any time: with the broker, groups, odd records."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from tests.simulation.schedule import Schedule
 
 OTHER: Final = b"another1"
-"""The scheme of workers with other settings, which began when the log was empty, too."""
+"""The scheme of workers with other settings, which also began when the log was empty."""
 
 
 def surviving(records: list[Record]) -> list[Record]:
-    """What is left of a compacted partition's records: the last one of each key, if it is no tombstone."""
+    """The remaining records of a compacted partition: the last one of each key, unless it is a tombstone."""
     return [record for record in {record.key: record for record in records}.values() if record.value is not None]
 
 
@@ -70,7 +70,7 @@ def notice(schedule: Schedule) -> None:
 
 
 def turn_deaf(schedule: Schedule) -> None:
-    """A worker acts without polling for a while, as one that was paused: perhaps out of its groups already."""
+    """A worker acts without polling for a while, like a paused one: it may be out of its groups already."""
     if schedule.workers:
         name = schedule.chance.choice(sorted(schedule.workers))
         schedule.deaf.add(name)
@@ -89,9 +89,11 @@ def crash(schedule: Schedule) -> None:
 
 
 def change_roles(schedule: Schedule) -> None:
-    """An assignment of roles: given, taken and swapped at any moment; apart, where there are two members.
+    """An assignment of roles, which are given, taken and swapped at any moment; both roles go to different members,
+    where there are two.
 
-    Some are taken first, and given by another assignment only. In a healthy world every shard has its active holder.
+    Some roles are first taken, and given only by another assignment. In a healthy world every shard has its active
+    holder.
     """
     chance, group = schedule.roles, schedule.world.shard_group
     healthy = schedule.world.chance is None
@@ -121,13 +123,13 @@ def compact(schedule: Schedule) -> None:
 
 
 def retain(schedule: Schedule) -> None:
-    """The logs forget what lies before each replay point that is written or in use, or a part of it."""
+    """The logs forget the records before every written or used replay point, or a part of them."""
     world = schedule.world
     if schedule.standing_by and len(world.committed) < world.partitions:
         return  # a copy takes minutes, retention days
     restorations = (owned.restoration for worker in schedule.workers.values() for owned in worker.shards.values())
     if any(restoration is not None and restoration._read for restoration in restorations):
-        return  # what loads now reads on from where its blocks end: that takes minutes, retention days
+        return  # a loading shard reads on from the end of its blocks: that takes minutes, retention days
     points = [Note.from_metadata(committed.metadata, "simulation").point for committed in world.committed.values()]
     for number in range(world.shards):
         blocks = [decode(Block, r.value) for r in surviving(world.topics[INDEX, number].records)]
@@ -145,11 +147,11 @@ def retain(schedule: Schedule) -> None:
 
 
 def claim_by_another_scheme(schedule: Schedule) -> None:
-    """A worker with other settings claims pages, perhaps some that nobody else has claimed yet."""
+    """A worker with other settings claims pages, perhaps some that no other worker has claimed yet."""
     world, chance = schedule.world, schedule.chance
     records = [record for number in range(world.partitions) for record in world.topics[PAGES, number].records]
     if not records or world.topics[FINGERPRINTS, 0].end == 0 or (schedule.standing_by and not world.committed):
-        return  # where an index is being copied to, who has other settings is refused by the blocks
+        return  # the blocks of an index that is being copied refuse a worker with other settings
     claims = [
         claim_of(record, schedule.ttl) for record in chance.sample(records, min(len(records), chance.randint(1, 3)))
     ]
@@ -159,7 +161,7 @@ def claim_by_another_scheme(schedule: Schedule) -> None:
 
 
 def answer_by_another_scheme(schedule: Schedule) -> None:
-    """It answers, too: batches of its own, and those of others before it has seen what they are."""
+    """That worker also answers: batches of its own, and batches of others before it has seen their scheme."""
     world, chance = schedule.world, schedule.chance
     if not (end := world.topics[FINGERPRINTS, 0].end):
         return
@@ -171,7 +173,7 @@ def answer_by_another_scheme(schedule: Schedule) -> None:
 
 
 def forge(schedule: Schedule, chance: random.Random) -> None:
-    """Somebody writes what no worker writes, as if a worker of this scheme had: nobody may decide it."""
+    """A foreign program writes an impossible record in the form of this scheme's workers: no worker may decide it."""
     world = schedule.world
     claim = Claim(partition=0, offset=1 << 62, clock=0, url="http://forged.example/")
     value = encode(batch_of([claim], schedule.policy.scheme, b"forger"))
@@ -195,7 +197,7 @@ def damage_snapshot(schedule: Schedule) -> None:
 
 
 def leave_snapshot_of_another_log(schedule: Schedule) -> None:
-    """The disk of a machine still holds what it had before all topics were made anew."""
+    """The disk of a machine still holds snapshots from before all topics were made anew."""
     chance, world = schedule.chance, schedule.world
     if not schedule.machines or not (end := world.topics[FINGERPRINTS, 0].end):
         return
@@ -224,7 +226,7 @@ MISHAPS: Final[tuple[tuple[float, Callable[[Schedule], None]], ...]] = (
     (0.2, damage_snapshot),
     (0.1, leave_snapshot_of_another_log),
 )
-"""With how often they happen, in a schedule of the usual bad luck."""
+"""Mishaps with their frequencies, in a schedule of the usual bad luck."""
 
 UPKEEP: Final[tuple[tuple[float, Callable[[Schedule], None]], ...]] = ((1.5, compact), (3, retain))
-"""What is no mishap, and happens in every schedule."""
+"""Events that are not mishaps, and happen in every schedule."""

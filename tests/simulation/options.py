@@ -1,6 +1,7 @@
 """How many schedules are played: a plugin for ``pytest_plugins`` of ``tests/conftest.py``.
 
-Pytest reads options only from the conftest of a folder that it is started on; below it they would come too late.
+Pytest reads options only from the conftest of the folder on which it is started; from a folder below they would come
+too late.
 """
 
 from __future__ import annotations

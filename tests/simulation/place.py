@@ -1,4 +1,4 @@
-"""The world seen from outside, as commands see it that are no member of any group."""
+"""The world seen from outside, by commands that are not members of any group."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class BrokeOff(Exception):
 
 
 class TwinPlace:
-    """What a repair, a copy and a switch need. After ``patience`` writes and commits it breaks off."""
+    """The port that a repair, a copy and a switch need. After ``patience`` writes and commits it breaks off."""
 
     def __init__(self, world: World, patience: int | None = None) -> None:
         self.world = world

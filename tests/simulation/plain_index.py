@@ -1,4 +1,4 @@
-"""A shard's index by brute force: for worlds so small that setting up tables would take longer than looking."""
+"""A shard's index by brute force, for worlds so small that setting up tables would take longer than a search."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def records_of(queries: Queries) -> list[Survivor]:
 
 
 def found_of(found: dict[int, tuple[int, Survivor, Match]], count: int) -> Found:
-    """What was found for some of so many queries: the slot, the survivor, and how it is near."""
+    """The results for some of ``count`` queries: the slot, the survivor, and how it is near."""
     numbers, flags = np.full((5, count), -1, np.int64), np.zeros((3, count), np.bool_)
     for query, (slot, survivor, match) in found.items():
         distance = -1 if match.distance is None else match.distance
-        numbers[:, query] = *survivor.order, distance, slot, -1  # on how far sketches agree nothing depends
+        numbers[:, query] = *survivor.order, distance, slot, -1  # nothing depends on the agreement of sketches
         by_bytes = match.reason == EXACT_BYTES
         flags[:, query] = [by_bytes or match.reason == EXACT_TEXT, match.reason == SKETCH, by_bytes]
     return Found(*numbers, *flags)

@@ -1,4 +1,4 @@
-"""What can be played from a seed, by name. Each raises ``Violation`` for the first promise that is broken."""
+"""The plays, by name; each is played from a seed. Each raises ``Violation`` for the first broken promise."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ def schedule(scale: Scale, seed: int, kind: type[Schedule] = Schedule) -> None:
 
 
 def succession(scale: Scale, seed: int, kind: type[Schedule] = Schedule) -> None:
-    """Two generations, of which the second one takes over."""
+    """Two generations; the second takes over."""
     Succession(seed, scale, kind).run().check()
 
 
 def gap(seed: int, kind: type[Schedule] = Schedule) -> None:
-    """A generation that has lost what it needs, and is repaired."""
+    """A generation that has lost records that it needs, and is repaired."""
     Gap(seed, kind).run().check()
 
 
 def handover(scale: Scale, seed: int) -> None:
-    """Two generations, of which the second one is copied from the first while both work."""
+    """Two generations; the second is copied from the first while both work."""
     Handover(seed, scale).run().check()
 
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 class Scale:
     """How large the world of a schedule may be. ``real_index``: the compiled shard in place of the plain one.
 
-    ``accurate``: pages have sketches, bands and scopes, and are near by all of them. ``machines``: on how many of them
-    the workers run; each may have a folder for snapshots. ``replicas``: how many holders a shard may have, drawn once.
-    ``titled``: pages have sites and titles, most of templates. ``flagged``: some are pardoned, or not to be stored.
+    ``accurate``: pages have sketches, bands and scopes, and are near by all of them. ``machines``: the number of
+    machines on which the workers run; each may have a folder for snapshots. ``replicas``: how many holders a shard may
+    have, drawn once. ``titled``: pages have sites and titles, most of templates. ``flagged``: some are pardoned, or not
+    to be stored.
     """
 
     workers: int = 3

@@ -1,7 +1,7 @@
 """A seeded scheduler that decides every step of every worker and every mishap of the broker between them.
 
 The world is small on purpose: bugs are dense where everything collides. A schedule is a function of its seed and scale,
-so a failing one is replayed by its seed.
+so the seed replays a failing one.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ SCHEME: Final = b"simulate"
 
 @dataclass
 class Share:
-    """Which pages are a generation's: those of each partition in [``begins``, ``ends``), all without either.
+    """The pages of a generation: those of each partition in [``begins``, ``ends``), all pages without either.
 
-    It begins with what is ``known``, and only counts those below ``counted``. ``exact``: the watermark and the claimed
-    offsets are functions of the log, no repair has come between.
+    The generation begins with the knowledge ``known``, and only counts pages below ``counted``. ``exact``: the
+    watermark and the claimed offsets are functions of the log, as without a repair.
     """
 
     begins: dict[int, int] = field(default_factory=dict)
@@ -58,15 +58,15 @@ class Share:
         return self.begins.get(partition, 0) <= offset < self.ends.get(partition, offset + 1)
 
     def counts(self, source: Source) -> bool:
-        """Whether it only counts it."""
+        """Whether the generation only counts the page."""
         return source[1] < self.counted.get(source[0], 0)
 
 
 class Schedule:
-    """The workers of one generation, and all that happens to them.
+    """The workers of one generation, and all events that happen to them.
 
-    ``run`` plays it to its end, with the broker and all workers healthy for the last part. One that is ``beside``
-    another one reads the same pages.
+    ``run`` plays it to its end, with the broker and all workers healthy in the last part. A schedule ``beside`` another
+    one reads the same pages.
     """
 
     def __init__(self, seed: int, scale: Scale = SMALL, *, beside: Schedule | None = None) -> None:
@@ -130,10 +130,10 @@ class Schedule:
         self.mishaps = chance.choice((0, 0.5, 1, 2))
         self.forgets = chance.choice((0, 0, 0.5, 1))
 
-    # what becomes of it
+    # the course of the schedule
 
     def run(self) -> Schedule:
-        """Play the schedule; every check of a promise is made by ``checks.check`` afterwards.
+        """Play the schedule; ``checks.check`` checks every promise afterwards.
 
         Raises:
             Violation: a worker refused to go on although nothing was wrong, or the world does not come to rest.
@@ -144,25 +144,25 @@ class Schedule:
         return self
 
     def begin(self) -> None:
-        """As many workers as are wanted come."""
+        """Start the wanted number of workers."""
         for _ in range(self.wanted):
             self.start()
         for topic in (PAGES, INDEX):
             self.rebalance(topic)
 
     def go_on(self, steps: int) -> None:
-        """So many things happen, each drawn by its weight."""
+        """Let this many events happen, each drawn by its weight."""
         self.world.chance = self.chance
         moves = self.moves()
         weights = [weight * self.chance.choice((0.3, 1, 1, 2)) for weight, _ in moves]
         actions = [action for _, action in moves]
-        with replaced(restore, "_WAIT", 0.0):  # nothing comes while a simulated worker waits
+        with replaced(restore, "_WAIT", 0.0):  # nothing arrives while a simulated worker waits
             for _ in range(steps):
                 self.world.clock += self.chance.randint(0, 1)
                 self.guarded(self.chance.choices(actions, weights)[0])
 
     def leave(self) -> None:
-        """All workers end, at once; what they have sent to the broker still comes to an end, one way or the other."""
+        """End all workers at once; their sends to the broker still come to an end, one way or the other."""
         self.deaf.clear()
         for name in sorted(self.workers):
             self.workers.pop(name).close()
@@ -170,12 +170,12 @@ class Schedule:
             del self.backgrounds[name]
 
     def end_transactions(self) -> None:
-        """Those that workers have left behind are committed, or time out."""
+        """Let the transactions that workers have left behind be committed or time out."""
         for transaction in list(self.world.transactions):
             self.world.advance(transaction, commit=self.chance.random() < 0.5)
 
     def refuses(self, rounds: int = 60) -> str | None:
-        """Let workers come, all healthy, and go. Why they refused; None if they did not within so many rounds."""
+        """Let healthy workers come and go. Returns why they refused; None if they did not within this many rounds."""
         self.world.chance, refusal = None, None
         try:
             self.begin()
@@ -190,7 +190,7 @@ class Schedule:
         self.leave()
         return refusal
 
-    # what may happen
+    # possible events
 
     def moves(self) -> list[tuple[float, Callable[[], None]]]:
         """Everything that may happen, with its weight."""
@@ -231,13 +231,13 @@ class Schedule:
                 self.guarded(step, self, worker)
 
     def _keep(self) -> None:
-        """A worker takes snapshots of its shards, which are written when their blocks have landed."""
+        """Let a worker take snapshots of its shards, which are written when their blocks have landed."""
         if self.workers:
             worker = self.workers[self.chance.choice(sorted(self.workers))]
             self.guarded(partial(worker.flush, keep=True))
 
     def _round(self) -> None:
-        """Everybody works a little and the network is quick: without it little would be committed between mishaps."""
+        """Let all workers work a little, with a quick network: otherwise little would be committed between mishaps."""
         for name in sorted(self.workers):
             for step in HEALTHY_STEPS:
                 self.guarded(step, self, self.workers[name])
@@ -245,13 +245,14 @@ class Schedule:
         self._advance()
 
     def _land_all(self) -> None:
-        """What is on its way arrives, but for a slow topic: blocks may take long where claims do not."""
+        """Let everything on its way arrive, except on a slow topic: blocks may take long where claims do not."""
         while sends := [send for send in self.world.landable() if send.topic != self.slow]:
             for send in sends:
                 self.world.land(send)
 
     def guarded(self, step: Callable[..., object], *arguments: object) -> None:
-        """A step, which no worker may refuse; at a record that nobody may decide, it only ends what it has begun."""
+        """Run a step, which no worker may refuse; at a record that may not be decided, the worker only ends what it has
+        begun."""
         worker = arguments[-1] if arguments else None
         if worker in self.ending:
             step, arguments = Schedule.finish, (self, worker)
@@ -283,11 +284,11 @@ class Schedule:
             self.guarded(self.poll, self.workers[name])
 
     def clock(self) -> float:
-        """What a worker takes the time to be: some clocks are late, and no verdict may depend on them."""
+        """The time by a worker's clock: some clocks are late, and no verdict may depend on them."""
         return self.world.clock - 3 * self.roles.random()
 
     def _local(self, name: str) -> WorkerResources:
-        """What a worker has on the machine on which it happens to be started."""
+        """The resources of a worker on the machine on which it is started."""
         self.backgrounds[name] = Background()
         machine = self.chance.choice(self.machines or [None])
         return WorkerResources(self.backgrounds[name], None if machine is None else machine.snapshots)
@@ -313,7 +314,8 @@ class Schedule:
             self.world.advance(transaction)
 
     def rebalance(self, topic: str) -> None:
-        """Another assignment, in which most stay with their owners, unless a schedule's chance has it otherwise."""
+        """Make another assignment, in which most units stay with their owners, unless a schedule's chance decides
+        otherwise."""
         if topic == INDEX and self.policy.replicas > 1:
             change_roles(self)
             return
@@ -325,7 +327,7 @@ class Schedule:
             group.assign(owners)
 
     def units(self, topic: str) -> Sequence[Any]:
-        """What is handed out among the members of a group."""
+        """The units that the members of a group share."""
         if topic == PAGES:
             return range(self.world.partitions)
         roles = list(Role)[: self.policy.replicas]
@@ -335,7 +337,7 @@ class Schedule:
         self.deaf.clear()
 
     def _meanwhile(self, member: str) -> None:
-        """While one worker waits for an answer of the broker, the others may do a lot."""
+        """Let the others work while one worker waits for an answer of the broker; they may do a lot."""
         if self.world.chance is None or self.interrupted or self.chance.random() > 0.2:
             return
         self.interrupted = True
@@ -354,11 +356,11 @@ class Schedule:
             worker.poll()
 
     def work(self, worker: Worker) -> None:
-        """What the worker has given to its background goes on."""
+        """Go on with the work that the worker has given to its background."""
         self.backgrounds[in_memory(worker.log).name].do(self.chance.choice(self.diligence))
 
     def finish(self, worker: Worker) -> None:
-        """What is left to do at a record that nobody may decide."""
+        """Finish the worker's remaining work at a record that no worker may decide."""
         worker.commit()
         self.work(worker)
         worker.flush()
@@ -368,7 +370,7 @@ class Schedule:
         worker.flush(seal=self.chance.random() < 0.3)
 
     def follow_index(self, worker: Worker) -> None:
-        """Where shards have two holders, the second one lives on what the first one writes."""
+        """Read the index topic: where shards have two holders, the second one follows the blocks of the first."""
         if self.policy.replicas > 1:
             worker.tidy()
 
@@ -378,14 +380,14 @@ class Schedule:
     # the end
 
     def heal(self) -> None:
-        """From here on nothing goes wrong; everything that was published must come to its verdict."""
+        """From here on nothing goes wrong; every published page must get its verdict."""
         while self.crawl:
             self.publish()
         with replaced(restore, "_WAIT", 0.0):
             self.come_to_rest()
 
     def come_to_rest(self) -> None:
-        """The same for what was published so far. Everything decided is in blocks afterwards."""
+        """The same for the pages published so far. Everything decided is in blocks afterwards."""
         world = self.world
         world.chance = None
         self.deaf.clear()
@@ -417,14 +419,15 @@ class Schedule:
         self.work_healthily((Schedule.follow_index,))
 
     def work_healthily(self, steps: Iterable[Callable[[Schedule, Worker], object]]) -> None:
-        """Every worker makes these steps, and all that it has given to its background is done."""
+        """Let every worker make these steps, and finish all its background work."""
         for name, worker in self.workers.items():
             for step in steps:
                 self.guarded(step, self, worker)
             self.backgrounds[name].do(9)
 
     def _at_rest(self) -> bool:
-        """Where a record may not be decided, all that lies before it is, and nobody claims whose claims are decided."""
+        """Whether the world is at rest: at a record that may not be decided, everything before it is decided, and no
+        worker with decided claims claims more."""
         barrier = self.world.barrier
         end = self.world.topics[FINGERPRINTS, 0].end if barrier is None else barrier
         return all(

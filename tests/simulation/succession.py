@@ -1,6 +1,7 @@
-"""One generation follows another: its index is copied, or its outputs pass to one that has counted beside it.
+"""One generation follows another: its index is copied, or its outputs pass to a generation that has counted alongside
+it.
 
-Commands come at any time, and may break off. Over both generations every page stands in the outputs once.
+Commands come at any time, and may break off. Both generations together write every page to the outputs once.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ ATTEMPTS = 8
 
 
 def told(survivor: tuple[Order, Claim | Survivor]) -> tuple[str | int, ...]:
-    """What a copy must keep."""
+    """The values that a copy must keep."""
     _, kept = survivor
     return kept.url, kept.site, kept.title, kept.doubt
 
 
 class Succession:
-    """``run`` plays one of the two kinds to its end; the seed decides all of it."""
+    """``run`` plays one of the two kinds to its end; the seed decides everything."""
 
     def __init__(self, seed: int, scale: Scale = SMALL, kind: type[Schedule] = Schedule) -> None:
         self.seed = seed
@@ -57,10 +58,11 @@ class Succession:
         self.why = ""
 
     def run(self) -> Succession:
-        """Play it; every promise is checked by ``check`` afterwards.
+        """Play it; ``check`` checks every promise afterwards.
 
         Raises:
-            Violation: somebody refuses to go on although nothing is wrong, or goes on although something is.
+            Violation: a worker or command refuses to go on although nothing is wrong, or goes on although something is
+                wrong.
         """
         self.old.begin()
         self.told["copied" if self.copied else "switched"] += 1
@@ -76,14 +78,14 @@ class Succession:
         return self
 
     def check(self) -> None:
-        """Raises ``Violation`` for the first promise that is broken."""
+        """Raises ``Violation`` for the first broken promise."""
         for generation in (self.old, self.new):
             check(generation)
             check_claims(generation)
             check_written(generation)
 
     def _another(self) -> Schedule:
-        """The next generation, with nothing in its topics."""
+        """The next generation, with empty topics."""
         new = Schedule(self.chance.getrandbits(32), self.scale, beside=self.old)
         new.policy = replace(new.policy, scheme=SCHEME_OF_NEW)
         if isinstance(self.old, Growing):
@@ -91,7 +93,8 @@ class Succession:
         return new
 
     def _claim_all(self) -> None:
-        """Workers that come from now on claim every partition: a switch waits for that, and so does a claimed page."""
+        """Let workers that start from now on claim every partition: a switch waits for that, and so does a claimed
+        page."""
         for generation in (self.old, self.new):
             generation.setting = generation.world.outputs = generation.world.partitions
 
@@ -135,7 +138,7 @@ class Succession:
         self._inherit(forgotten)
 
     def _forge(self) -> None:
-        """Behind a forged record the old generation cannot go on: its index is copied from there."""
+        """Forge a record, at which the old generation cannot go on: its index is copied from there."""
         forge(self.old, self.forger)
         self.told["forged"] += 1
         self.old.go_on(self.forger.randint(0, 200))
@@ -146,7 +149,7 @@ class Succession:
         self.old.go_on(self.forger.randint(0, 60))
 
     def _same_rules(self) -> None:
-        """What a copy leaves as it is: all but the number of shards."""
+        """The rules that a copy keeps: all except the number of shards."""
         new, old = self.new, self.old
         new.near, new.ttl = old.near, old.ttl
         new.policy = replace(new.policy, near=old.near, ttl=old.ttl)
@@ -161,7 +164,7 @@ class Succession:
             return None
 
     def _copy_once(self, found: copy_index.Drained, forgotten: frozenset[str]) -> bool:
-        """Whether it came to its end."""
+        """Whether the copy came to its end."""
         new, chance = self.new, self.chance
         patience = chance.choice((None, chance.randint(0, 12)))
         source, target = TwinPlace(self.old.world, chance.choice((None, None, None, 0))), TwinPlace(new.world, patience)
@@ -190,7 +193,8 @@ class Succession:
         return True
 
     def _work_on_half_a_copy(self, *, torn: bool) -> None:
-        """Workers of the new generation do not begin; those that ran there before the copy do not get far."""
+        """Check that workers of the new generation do not begin on half a copy; those that ran there before the copy do
+        not get far."""
         new = self.new
         try:
             check_scheme(MemoryLog(new.world, "outside"), new.policy)
@@ -203,8 +207,8 @@ class Succession:
             raise Violation("J9: pages are judged by a part of the index")
 
     def _inherit(self, forgotten: frozenset[str]) -> None:
-        """The copied index is that of the old generation: what lives of it, in its order, with its clocks, the claimed
-        offsets and the watermark.
+        """Check that the copied index equals the old generation's: its live survivors, in their order, with their
+        clocks, the claimed offsets and the watermark.
         """
         old, new = self.old, self.new
         known = Known()
@@ -278,7 +282,7 @@ class Succession:
             return None
 
     def _switch_halfway(self, passings: list[switch.Passing]) -> None:
-        """It breaks off before the new generation is told: nobody writes then."""
+        """Break off the switch before the new generation knows of it: then neither generation writes."""
         try:
             switch.switch(self._generation(OLD), self._generation(NEW, 0), passings)
         except BrokeOff:

@@ -1,4 +1,4 @@
-"""A test of the tests: each way to break the program is noticed by some schedule, or by a test that is named."""
+"""A test of the tests: some schedule, or a named test, notices each way to break the program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.simulation.mutations.table import BY_A_TEST, SEARCHED, TABLE, all_mut
 from tools.simulation import violation
 
 PROMISES = (*(f"J{number}" for number in range(1, 12)), "a worker refused to go on", "the world does not come to rest")
-"""How what is noticed begins: a mutation that only stumbles over its own code proves nothing."""
+"""The beginning of a valid message: a mutation that only stumbles over its own code proves nothing."""
 
 SEEDS = first_seeds()
 PLAYED = [(play, mutation) for play, mutation in all_mutations() if mutation.__name__ not in BY_A_TEST]

@@ -45,7 +45,8 @@ SHOWN = 3
 
 
 def broken(schedules: int, scale: str) -> list[str]:
-    """The first violations and how to replay them, in so many schedules and all that have noticed a mutation first."""
+    """The first violations and how to replay them, in this many schedules and in all schedules that were the first to
+    notice a mutation."""
     firsts = first_seeds()
     telling = {firsts.get(mutation.__name__, 0) for play, mutation in all_mutations() if play == scale}
     found: list[str] = []

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def write_documents(folder: Path, pages: int) -> Path:
-    """So many pages, and one document that has no HTML."""
+    """``pages`` pages, and one document without HTML."""
     with lzma.open(folder / "docs.jsonl.xz", "wt", encoding="utf-8") as lines:
         for number in range(pages):
             words = " ".join(f"word{number * 1000 + place}" for place in range(200))

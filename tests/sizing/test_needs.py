@@ -1,4 +1,4 @@
-"""What a crawl needs follows from its pages, its different pages and the settings."""
+"""The needs of a crawl follow from its pages, its different pages and the settings."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ MONTH = replace(
 
 
 class TestMeasuredOnes:
-    """They are those of the pages that say how they were measured."""
+    """The figures equal those on the pages that say how they were measured."""
 
     def text(self, name: str) -> str:
         return (HANDBOOK / "benchmarks" / name).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Which pages are measured with."""
+"""The pages that measurements use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages a second and core, and where the time goes."""
+"""Pages per second and core, and where the time goes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one more worker brings."""
+"""The gain from one more worker."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from worker.sizing.scaling import Scaling, cpu_of, scaling_lines
 
 
 def scaling(workers: int, wall: float) -> Scaling:
-    """A run of 600 pages that took 4 CPU seconds, one of them the broker's."""
+    """A run of 600 pages that took 4 CPU seconds, one of which is the broker's."""
     steps = {"read": 0.1, "answer": 0.15, "decide": 0.05, "claim": 0.4}
     return Scaling(workers, 600, wall, loops=1.0, parsers=2.0, broker=1.0, busy=0.9, steps=steps)
 

@@ -1,1 +1,1 @@
-"""What is read out of archives, whole ones and broken ones."""
+"""Tests of reading from archives, whole ones and broken ones."""

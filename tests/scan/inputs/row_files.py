@@ -1,7 +1,7 @@
 """Files of rows with the oddities of other projects' test data, made from a seed, and how many pages an independent
 reader (csv, json, pyarrow) finds in each.
 
-Of each file the program says what becomes of the rest, too: how many records are dead, by reason.
+For each file the program also says how many of the other records are dead, by reason.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SEED: Final = 35
 
 @dataclass(frozen=True)
 class RowFile:
-    """``pages`` is the independent reader's number, ``dead`` what the program put in besides."""
+    """``pages`` is the independent reader's number, ``dead`` counts the records that the program added to them."""
 
     name: str
     content: bytes
@@ -38,13 +38,13 @@ class RowFile:
 
 
 def row_files() -> list[RowFile]:
-    """All of them, the same in every run."""
+    """All files, the same in every run."""
     chance = random.Random(SEED)
     return [*_tables(chance), *_json_lines(chance), *_arrays(chance), *_parquet(chance)]
 
 
 def _text(chance: random.Random, extra: str = "") -> str:
-    """Words, and now and then what delimits cells, rows and strings."""
+    """Words, and now and then delimiters of cells, rows and strings."""
     odd = ["\n", "\r\n", '""', *"\",;\t|\\{}[]'ü中😀\x85\u2028 "]
     return extra + " ".join(chance.choice(["a", "page", "of", "words", *odd]) for _ in range(chance.randrange(3, 30)))
 
@@ -165,7 +165,7 @@ def _json_lines(chance: random.Random) -> Iterator[RowFile]:
     yield lines("too deep", text + one(more=0).replace("0}", "[" * 90_000 + "]" * 90_000 + "}"), {"no-json": 1})
     yield lines("large numbers", text + one(n=10**400, m=1).replace('"m": 1', '"m": 1e999, "k": -1E+400'))
     digits = text + one(n=0).replace('"n": 0', '"n": ' + "9" * 5000)
-    yield RowFile("numbers of thousands of digits.jsonl", digits.encode(), len(rows) + 1)  # which json refuses
+    yield RowFile("numbers of thousands of digits.jsonl", digits.encode(), len(rows) + 1)  # json refuses these
     yield lines("no objects", text + '[]\n"a"\n17\nnull\n', {"no-object": 4})
     yield lines("no body", text + one(html=None) + one(html=7) + '{"url": "a"}\n', {"no-body": 3})
     yield lines("cut", text + one()[:-20], {"no-json": 1})

@@ -1,4 +1,4 @@
-"""Archives are found again by what is written down of them."""
+"""Archives are found again by their written references."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which field says what."""
+"""The meaning of each field."""
 
 from __future__ import annotations
 

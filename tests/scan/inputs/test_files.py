@@ -1,4 +1,4 @@
-"""Files that are a page each."""
+"""Files that hold one page each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file is, by what is in it."""
+"""The kind of a file, from its content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MHTML: which part is the page, and how it was sent."""
+"""MHTML: which part is the page, and its transfer encoding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What inputs name is opened, here and elsewhere."""
+"""Inputs are opened, on this machine and elsewhere."""
 
 from __future__ import annotations
 

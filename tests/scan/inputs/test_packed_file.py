@@ -1,4 +1,4 @@
-"""What the readers of files have in common."""
+"""The common parts of the readers of files."""
 
 from __future__ import annotations
 

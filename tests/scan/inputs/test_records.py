@@ -1,4 +1,4 @@
-"""What every archive promises, whatever its form."""
+"""The promises of every archive, whatever its form."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_no_damage_raises_or_changes_what_another_call_finds(
     try:
         (archive,) = find_archives([str(path)], Fields(), most_bytes=MOST)
     except UsageError:
-        return  # nothing in it says any more what it is
+        return  # nothing in the file tells its kind any more
     found = list(archive.records())
     assert list(archive.records()) == found
     assert all(isinstance(record, ArchivedPage | BrokenRecord) for record in found)
@@ -91,7 +91,7 @@ def test_a_byte_that_is_wrong_costs_the_record_that_it_is_in(form: str, tmp_path
     found = pages_of(archive_of(put(tmp_path, "damaged" + suffix, bytes(content))))
     whole = {(page.page.url, content_of_any(page)) for page in found}
     intact = sum((url(number), html(number)) in whole for number in range(COUNT))
-    # A line end that is lost makes one line of two.
+    # A lost line end makes one line of two.
     assert intact >= COUNT - (2 if form == "jsonl" else 1)
 
 
@@ -108,7 +108,7 @@ def test_what_stands_before_the_end_of_a_file_that_was_cut_is_read(form: str, tm
     found = list(archive.records())
     pages = [record for record in found if isinstance(record, ArchivedPage)]
     assert [content_of(page) for page in pages] == [html(number) for number in range(len(pages))]
-    if not form.endswith((".bz2", ".xz", ".zst")):  # which pack these few pages as one block
+    if not form.endswith((".bz2", ".xz", ".zst")):  # those pack these few pages as one block
         assert len(pages) >= COUNT // 2
     reasons = [record.reason for record in found if isinstance(record, BrokenRecord)]
     assert reasons in (["damaged"], ["no-json"], ["no-columns"])

@@ -1,4 +1,5 @@
-"""Of files of rows with all oddities, as many pages are read as an independent reader finds, and the rest is named."""
+"""From files of rows with all oddities, as many pages are read as an independent reader finds, and the rest is
+named."""
 
 from __future__ import annotations
 

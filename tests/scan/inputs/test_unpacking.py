@@ -17,7 +17,7 @@ EACH = {"." + one.name: one for one in COMPRESSIONS}
 
 
 def noise(size: int, seed: int = 1) -> bytes:
-    """Which no packing makes smaller."""
+    """Bytes that no compression makes smaller."""
     return random.Random(seed).randbytes(size)
 
 

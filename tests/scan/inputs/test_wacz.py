@@ -1,4 +1,4 @@
-"""WACZ: the WARCs in it are read as if they lay in a folder, whatever else its ZIP is made to hold."""
+"""WACZ: the WARCs in it are read as if they lay in a folder, whatever else the ZIP holds."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_a_list_of_members_that_is_too_large_is_not_held(tmp_path: Path) -> None
 
 
 def with_central(content: bytes, offset: int, value: bytes) -> bytes:
-    """With other bytes in the entry of the first member in the list at the end."""
+    """The ZIP with other bytes in the entry of the first member in the list at its end."""
     begin = content.rindex(b"PK\x01\x02") + offset
     return content[:begin] + value + content[begin + len(value) :]
 
@@ -134,13 +134,13 @@ DATA = ONE.index(b"a.warc") + 30
 @pytest.mark.parametrize(
     "content",
     [
-        ONE[:DATA] + b"\xff" * 20 + ONE[DATA + 20 :],  # what is packed
+        ONE[:DATA] + b"\xff" * 20 + ONE[DATA + 20 :],  # the packed bytes
         with_central(ONE, 16, b"\1\2\3\4"),  # its checksum
         with_central(ONE, 8, b"\1\0"),  # a password
         with_central(ONE, 10, struct.pack("<H", 14)),  # LZMA
         with_central(ONE, 10, struct.pack("<H", 99)),
-        with_central(ONE, 42, b"\xff\xff\xff\x7f"),  # where it begins
-        with_central(ONE, 24, struct.pack("<I", 100)),  # how large it is
+        with_central(ONE, 42, b"\xff\xff\xff\x7f"),  # its offset
+        with_central(ONE, 24, struct.pack("<I", 100)),  # its size
         with_central(ONE, 20, struct.pack("<I", 100)),
         ONE[:4] + b"\0" * 26 + ONE[30:],
     ],

@@ -1,4 +1,4 @@
-"""Real archives for tests, written by other programs than the one that reads them."""
+"""Real archives for tests, written by other programs than the reader under test."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def parquet(path: Path, table: Sequence[dict[str, Any]], **options: Any) -> Path
 
 
 def with_codec(path: Path, column: str, codec: int) -> Path:
-    """The Parquet file, which now says that this column, which is packed with Snappy, is packed with another."""
+    """The Parquet file, changed to claim another codec for this column, which is packed with Snappy."""
     content = path.read_bytes()
     end = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
     name = column.encode()
@@ -73,7 +73,7 @@ def with_codec(path: Path, column: str, codec: int) -> Path:
 
 
 class Warc:
-    """A WARC in the making, by warcio."""
+    """A WARC that warcio is writing."""
 
     def __init__(self, *, packed: bool = False) -> None:
         self.out: Final = io.BytesIO()
@@ -90,7 +90,7 @@ class Warc:
         content_type: str | None = None,
         **headers: str,
     ) -> str:
-        """The id of the new record."""
+        """Add a record; returns its id."""
         about = {name.replace("_", "-"): value for name, value in headers.items()}
         spoken = None
         if kind == "response":
@@ -117,7 +117,7 @@ class Warc:
 
 
 def warc_of(count: int, *, packed: bool = False) -> bytes:
-    """A page each record."""
+    """A WARC with one page per record."""
     warc = Warc(packed=packed)
     for number in range(count):
         warc.add(url(number), html(number).encode())
@@ -147,7 +147,7 @@ def broken_of(archive: Archive) -> list[BrokenRecord]:
 def write_kept(
     archive: Archive, target: Path, keep: Callable[[ArchivedPage], bool], removed: Path | None = None
 ) -> list[BrokenRecord]:
-    """Write a copy of an archive with the pages for which ``keep`` says yes, and one with the others."""
+    """Write a copy of an archive with the pages for which ``keep`` is true, and a copy with the others."""
     target.parent.mkdir(exist_ok=True)
     fates = Fates(archive.name, [(page.place, Fate(keep(page))) for page in pages_of(archive)])
     lost = cast(ManyPages, archive).write_parts(target, removed, fates)

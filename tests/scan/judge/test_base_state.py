@@ -1,4 +1,4 @@
-"""A state that a scan begins with, and leaves its pages in."""
+"""A state with which a scan begins, and in which it leaves its pages."""
 
 from __future__ import annotations
 

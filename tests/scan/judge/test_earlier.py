@@ -1,4 +1,4 @@
-"""Pages that came before, by their records or in states."""
+"""Earlier pages, from their records or from states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows in the order of a key, whatever fits into memory."""
+"""Rows in the order of a key, however few fit into memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What else is judged by the same records, and what cannot be."""
+"""Other judgements from the same records, and judgements that are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verdicts told column by column are those that are told one by one."""
+"""Verdicts made column by column equal verdicts made one by one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from worker.verdict.told import told
 
 
 def claims(chance: random.Random, count: int) -> list[Claim]:
-    """Of texts that are equal, near or neither, at URLs of which some come again, dead ones and bare ones between."""
+    """Claims of texts that are equal, near or neither, at URLs of which some repeat, with dead and bare claims in
+    between."""
     texts = [(chance.getrandbits(64), chance.randbytes(32), chance.randbytes(32)) for _ in range(9)]
     found = []
     for number in range(count):

@@ -1,4 +1,4 @@
-"""An export is taken whole or not at all, and it is said what is wrong with it."""
+"""An export is taken whole or not at all, and the error says what is wrong with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of records, of whoever wrote them."""
+"""Files of records, whatever program wrote them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of an engine's own columns."""
+"""Pages from an engine's own columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was read is kept in parts, of which each is whole or not there."""
+"""Records are kept in parts; each part is whole or not there."""
 
 from __future__ import annotations
 

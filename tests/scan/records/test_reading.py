@@ -1,4 +1,4 @@
-"""Records that a program makes batch by batch are those that the command makes."""
+"""Records that a program makes batch by batch equal those of the command."""
 
 from __future__ import annotations
 

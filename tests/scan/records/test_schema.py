@@ -1,4 +1,4 @@
-"""What a record has to say, and where no two of them may differ."""
+"""The values that a record must have, and those that must be equal in all records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Archives with verdicts that a test gives them, and the copies that are written by these."""
+"""Archives with verdicts from a test, and the copies that are written by these verdicts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def archives_of(*inputs: Path) -> list[Archive]:
 
 
 def verdicts(archives: Sequence[Archive], stays: Callable[[int], bool]) -> list[Verdict]:
-    """One for each page of all archives, numbered through."""
+    """One verdict for each page of all archives, numbered consecutively."""
     pages = [page for archive in archives for page in pages_of(archive)]
     return [
         Verdict(
@@ -46,7 +46,7 @@ def verdicts(archives: Sequence[Archive], stays: Callable[[int], bool]) -> list[
 def judged(
     folder: Path, archives: Sequence[Archive], rows: Sequence[Verdict]
 ) -> tuple[VerdictColumns, list[JudgedArchive]]:
-    """What a scan of these archives with these verdicts leaves."""
+    """The output of a scan of these archives with these verdicts."""
     folder.mkdir(parents=True, exist_ok=True)
     write_parquet(iter([scan_row(row) for row in rows]), OF_SCAN, folder / "verdicts.parquet")
     refs = [ArchiveRef.of(archive).with_pages(len(pages_of(archive))) for archive in archives]
@@ -56,7 +56,7 @@ def judged(
 def write(
     folder: Path, archives: Sequence[Archive], rows: Sequence[Verdict], **options: Any
 ) -> tuple[WrittenCopies, dict[str, ArchiveCopy]]:
-    """Write the copies into a folder; what was told of each."""
+    """Write the copies into a folder; returns the report on each."""
     columns, sources = judged(folder.parent / "judged", archives, rows)
     told: dict[str, ArchiveCopy] = {}
     asked: dict[str, Any] = {"out": Folder(str(folder)), "moved": {}} | options

@@ -41,7 +41,7 @@ def test_of_two_that_cannot_be_side_by_side_the_later_gets_a_number() -> None:
         ref("in/a.warc.gz"),
         ref("in", "files", is_folder=True),
         ref("in/a.warc.gz"),
-        ref("a.warc.gz/b.warc"),  # a WACZ that is called as a WARC is
+        ref("a.warc.gz/b.warc"),  # a WACZ with the name of a WARC
         ref("in"),
         ref("a.html", "files"),
         ref("a.html", "files"),

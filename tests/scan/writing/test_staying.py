@@ -1,4 +1,4 @@
-"""Who stays is what groups say of each page by itself, and each page that goes is near to one that stays."""
+"""The pages that stay are those that the groups name, and each removed page is near to a page that stays."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def columns(rows: Sequence[Verdict], folder: Path, files: int = 1) -> VerdictCol
 
 
 def varied(rows: Sequence[Verdict]) -> list[Verdict]:
-    """Some pages name another one of the crawl, and some have a word or two more."""
+    """The rows, some of which name another page of the crawl, and some of which have a word or two more."""
     urls = sorted({row.url for row in rows})
     named = [urls[(7 * n) % len(urls)] if n % 3 else None for n in range(len(rows))]
-    more = [n % 3 * (row.tokens >= 60) for n, row in enumerate(rows)]  # a short text must stay one
+    more = [n % 3 * (row.tokens >= 60) for n, row in enumerate(rows)]  # a short text must stay short
     return [
         row.having(canonical=name, tokens=row.tokens + words)
         for row, name, words in zip(rows, named, more, strict=True)
@@ -44,7 +44,8 @@ def varied(rows: Sequence[Verdict]) -> list[Verdict]:
 
 
 def by_groups(rows: Sequence[Verdict], folder: Path, keep: Keep) -> tuple[list[bool], list[int], int]:
-    """The same by the groups of the lines: who stays, instead of whom, and how many groups are split."""
+    """The same from the groups of the lines: which pages stay, which page each removed one is replaced by, and how many
+    groups are split."""
     stays, instead, split = [False] * len(rows), [NOWHERE] * len(rows), 0
     with VerdictLines(written(rows, folder)) as lines:
         number = {begin: row for row, (begin, _) in enumerate(lines.rows())}
@@ -64,7 +65,7 @@ def by_groups(rows: Sequence[Verdict], folder: Path, keep: Keep) -> tuple[list[b
 @pytest.mark.parametrize("ids", [True, False])
 def test_it_is_what_groups_say(keep: Keep, seed: int, ids: bool, tmp_path: Path) -> None:
     rows = varied(crawled(seed, ids=ids).rows)
-    if not ids:  # where nobody names a page, its URL is its id
+    if not ids:  # where pages have no ids, the URL is the id
         rows = [row.having(id=row.url, duplicate_of_id=row.duplicate_of) for row in rows]
     found = staying(columns(rows, tmp_path, files=3), keep, NEAR.near, with_originals=True)
     assert found.instead is not None and found.fetched is not None

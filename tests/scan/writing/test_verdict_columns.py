@@ -16,7 +16,7 @@ from worker.scan.writing.verdict_columns import VerdictColumns, from_hex
 
 @pytest.fixture
 def columns(tmp_path: Path) -> VerdictColumns:
-    """A hundred rows in three files of row groups of seven; a fourth has none."""
+    """A hundred rows in three files with row groups of seven; a fourth file has no rows."""
     (tmp_path / "verdicts").mkdir()
     begin = 0
     for name, rows in (("a", 40), ("b", 0), ("c", 35), ("d", 25)):

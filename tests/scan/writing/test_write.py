@@ -1,4 +1,4 @@
-"""The pages that stay are written in the form in which they came."""
+"""The kept pages are written in the form in which they came."""
 
 from __future__ import annotations
 
@@ -227,14 +227,14 @@ def crawl_of(packed: bool = True) -> bytes:
 
 
 def of_copies(archives: Sequence[Archive]) -> list[Verdict]:
-    """The second page is a duplicate of the first, the third is dead."""
+    """Verdicts by which the second page is a duplicate of the first, and the third is dead."""
     first, second, third = verdicts(archives, lambda number: number == 0)
     first = first.having(fetched=1_767_323_045_000)
     return [first, second.having(duplicate_of=first.url, duplicate_of_id=first.id), third.having(verdict="dead")]
 
 
 def kinds(path: Path) -> list[str]:
-    """Of each record its type, and the end of its URL."""
+    """The type and the end of the URL of each record."""
     with path.open("rb") as file:
         return [
             f"{one.rec_type} {(one.rec_headers.get_header('WARC-Target-URI') or '').rpartition('/')[2]}"
@@ -306,7 +306,7 @@ def test_rows_are_tagged_and_removed_ones_are_rows(form: str, tmp_path: Path) ->
 
 
 def placed(archive: Archive, verdicts_of: Sequence[Verdict]) -> list[Verdict]:
-    """The same verdicts, of the pages of a copy."""
+    """The same verdicts for the pages of a copy."""
     return [
         row.having(file=page.place.file, offset=page.place.offset)
         for row, page in zip(verdicts_of, pages_of(archive), strict=True)

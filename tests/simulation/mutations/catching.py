@@ -1,4 +1,4 @@
-"""Which seed of which play notices a mutation."""
+"""Finds the seed of a play that notices a mutation."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ PLAYED: Final[dict[str, tuple[Mutation, ...]]] = {
     "gap": OF_REPAIRS,
     "forgetful-gap": OF_REPAIRING_FORGOTTEN,
 }
-"""The play in which each mutation is looked for."""
+"""The play in which each mutation is searched."""
 
 
 def caught(mutation: Mutation, seeds: range, play: str) -> tuple[int, str] | None:
-    """The first of the seeds whose play notices the mutation, and what it says; None if none does."""
+    """The first of the seeds whose play notices the mutation, with the play's message; None if no play does."""
     with ExitStack() as stack:
         mutation(stack)
         for seed in seeds:

@@ -1,7 +1,7 @@
 """Ways to break the program, each of which looks harmless, and each of which the simulation or a test must notice.
 
-A mutation replaces a rule for the time of a ``with`` block. What stands in its place is the simpler one that one would
-write first; the docstring says what it loses.
+A mutation replaces a rule for the time of a ``with`` block with the simpler rule that one would write first; the
+docstring says what the simpler rule loses.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
 
 
 def in_place_of(owner: Any, name: str) -> Callable[[Callable[..., Any]], Mutation]:
-    """The function below stands in the place of ``owner.name``, and is given that one before all other arguments."""
+    """Replace ``owner.name`` with the decorated function, which gets the original before all other arguments."""
 
     def of_rule(rule: Callable[..., Any]) -> Mutation:
         @wraps(rule)

@@ -73,7 +73,7 @@ BY_A_TEST: Final = {
         "test_a_shard_that_is_kept_makes_room_for_one_that_comes",
     ),
 }
-"""What no play notices soon enough, by the module and the test that does; it takes a folder at most."""
+"""Mutations that no play notices soon enough, by the module and the test that does; the test takes at most a folder."""
 
 HEAD: Final = """# Mutations
 
@@ -105,7 +105,7 @@ goes on. J1 to J11 are the promises, as `tests/guarantees.py` and `tests/simulat
 
 
 class Noticed(NamedTuple):
-    """The seed of a play that notices a mutation, and what it says."""
+    """The seed of a play that notices a mutation, and the play's message."""
 
     play: str
     seed: int
@@ -113,22 +113,22 @@ class Noticed(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """As in the table."""
+        """The text in the table."""
         words = re.sub(r"[`|]", "", self.says.splitlines()[0])
         return f"`{self.play}`, seed {self.seed}: {words[:110].rstrip()}{'…' if len(words) > 110 else ''}"
 
 
 def all_mutations() -> Iterator[tuple[str, Mutation]]:
-    """Each with the play in which it is looked for."""
+    """Each mutation with the play in which it is searched."""
     for play, mutations in PLAYED.items():
         for mutation in mutations:
             yield play, mutation
 
 
 def first_seeds() -> dict[str, int]:
-    """Where the search for each mutation begins, by its name: any change of a scheduler moves these seeds.
+    """The seed at which the search for each mutation begins, by its name: any change of a scheduler moves these seeds.
 
-    A test that has become slow wants the table to be renewed.
+    When a test has become slow, renew the table.
     """
     return {found["name"]: int(found["seed"]) for found in _SEED.finditer(TABLE.read_text("utf-8"))}
 

@@ -1,1 +1,1 @@
-"""Rows of JSON, CSV and Parquet: what is a page, and what becomes of one that is none."""
+"""Rows of JSON, CSV and Parquet: which rows are pages, and how other rows are handled."""

@@ -1,4 +1,4 @@
-"""Rows of tables as text: what a quote that is opened means."""
+"""Rows of tables as text: the meaning of an opening quote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables as text: rows, the lines that they are made of, and what is none."""
+"""Tables as text: rows, the lines that they consist of, and bad rows."""
 
 from __future__ import annotations
 

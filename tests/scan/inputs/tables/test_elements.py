@@ -1,4 +1,4 @@
-"""Elements of JSON arrays, whole ones and broken ones, however the file is cut in pieces."""
+"""Elements of JSON arrays, whole ones and broken ones, however the file is cut into pieces."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def elements(content: bytes, step: int = 7, most: int = MOST) -> list[Line]:
 
 
 def told(content: bytes) -> list[bytes | str]:
-    """Of each element its content, or why there is none, however the file is cut."""
+    """The content of each element, or the error in its place, however the file is cut."""
     found = elements(content)
     assert all(elements(content, step) == found for step in (1, 2, 3, 10_000))
     return [line.broken or line.content.strip() for line in found]

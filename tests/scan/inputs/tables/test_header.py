@@ -1,4 +1,4 @@
-"""The first row of a table, and what may stand before it."""
+"""The first row of a table, and the lines that may precede it."""
 
 from __future__ import annotations
 

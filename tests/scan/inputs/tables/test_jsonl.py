@@ -1,4 +1,4 @@
-"""JSON lines: what is a page, and what becomes of a line that is none."""
+"""JSON lines: which lines are pages, and how other lines are handled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines, whole and too large, and where they begin."""
+"""Lines, whole and too large ones, and their offsets."""
 
 from __future__ import annotations
 

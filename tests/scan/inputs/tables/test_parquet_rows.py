@@ -1,4 +1,4 @@
-"""Parquet: the columns that are read, and row groups that are damaged."""
+"""Parquet: the columns that are read, and damaged row groups."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_file_without_rows_has_no_pages(tmp_path: Path) -> None:
 
 
 def test_of_a_column_within_another_the_rest_need_not_be_readable_for_python(tmp_path: Path) -> None:
-    """Such as a time in odd nanoseconds, or in the year 30,000."""
+    """An example is a time in odd nanoseconds, or in the year 30,000."""
     inner = [pa.array([1, 3], pa.timestamp("ns")), pa.array([2**60, 1], pa.timestamp("us")), pa.array([url(0), url(1)])]
     meta = pa.StructArray.from_arrays(inner, ["fetched", "far", "url"])
     pq.write_table(pa.table({"content": ["<p>a", "<p>b"], "meta": meta, "other": meta}), tmp_path / "a")

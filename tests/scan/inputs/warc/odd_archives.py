@@ -1,7 +1,7 @@
-"""WARC and ARC files with the oddities that other programs' test data has, and what is to be found in each.
+"""WARC and ARC files with the oddities of other programs' test data, and the expected records of each.
 
-A seed makes them, so that they are the same each time; ``python -m tests.scan.inputs.warc.odd_archives FOLDER`` writes
-them for other readers.
+They are made from a seed, so that they are the same each time; ``python -m tests.scan.inputs.warc.odd_archives FOLDER``
+writes them for other readers.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _CRLF: Final = b"\r\n"
 
 @dataclass(frozen=True)
 class OddArchive:
-    """A file, and how many of its records are pages, are passed over, or are dead letters, by their reasons.
+    """A file, and the numbers of its records that are pages, passed over, or dead letters, by reason.
 
-    ``warcio`` says why that reader finds another number of pages; empty where it finds the same.
+    ``warcio`` says why warcio finds another number of pages; empty where it finds the same number.
     """
 
     name: str
@@ -78,7 +78,7 @@ def warc(
     length: bytes | None = b"",
     end: bytes = _CRLF,
 ) -> bytes:
-    """A record with its end. An empty URL or length is a right one, None is none."""
+    """A record with its end. An empty URL or length stands for a correct one, None for none."""
     block = http() if block is None else block
     head = [b"WARC/" + version, b"WARC-Type: " + kind, b"WARC-Date: 2026-01-02T03:04:05Z"]
     head += [] if url is None else [b"WARC-Target-URI: " + (url or _bodies.url())]
@@ -89,7 +89,7 @@ def warc(
 
 
 def others() -> list[bytes]:
-    """Records that are no page, one of each type."""
+    """Records that are not pages, one of each type."""
     return [
         warc(b"software: a test\r\n", kind=b"warcinfo", url=None, content_type=b"application/warc-fields"),
         warc(b"GET / HTTP/1.1\r\n\r\n", kind=b"request", content_type=b"application/http; msgtype=request"),
@@ -103,7 +103,7 @@ _OTHERS: Final = {"warcinfo": 1, "request": 1, "metadata": 1, "revisit": 1, "con
 
 
 def arc(block: bytes | None = None, url: bytes = b"", more: bytes = b"", kind: bytes = b"text/html") -> bytes:
-    """A record with its end; ``more`` are the fields that version 2 has besides."""
+    """A record with its end; ``more`` holds the additional fields of version 2."""
     block = http() if block is None else block
     return b"%s 10.0.0.1 20010203040506 %s%s %d\n%s\n" % (url or _bodies.url(), kind, more, len(block), block)
 
@@ -141,7 +141,7 @@ def with_name(content: bytes) -> bytes:
 
 
 def plain_files() -> Iterator[OddArchive]:
-    """What a WARC's own headers, and what lies between its records, can look like."""
+    """Forms of a WARC's own headers, and of the bytes between its records."""
     three = [warc() for _ in range(3)]
     yield OddArchive("plain.warc", b"".join(three), 3)
     yield OddArchive("lf.warc", b"".join(warc(end=b"\n") for _ in range(3)), 3)
@@ -180,7 +180,7 @@ def plain_files() -> Iterator[OddArchive]:
 
 
 def lengths() -> Iterator[OddArchive]:
-    """What a record may say of its length."""
+    """Lengths that a record may state."""
     block, two = http(), warc() + warc()
     size = len(block)
     yield OddArchive("length-plus.warc", warc(block, length=b"+%d" % size) + two, 3)
@@ -206,7 +206,7 @@ def lengths() -> Iterator[OddArchive]:
 
 
 def responses() -> Iterator[OddArchive]:
-    """What HTTP puts around a page."""
+    """Forms of HTTP around a page."""
     page, end = _bodies.html(), b"\n"
     yield OddArchive("http-lf.warc", warc(http(end=end)) + warc(http(end=end)), 2)
     yield OddArchive("http-folded.warc", warc(http(None, b"Set-Cookie: a\r\n b")) + warc(), 2)
@@ -258,7 +258,7 @@ def responses() -> Iterator[OddArchive]:
 
 
 def packed_files() -> Iterator[OddArchive]:
-    """How records lie in members."""
+    """Ways in which records lie in members."""
     three = [warc() for _ in range(3)]
     whole = b"".join(three)
     yield OddArchive("members.warc.gz", members(three), 3)
@@ -278,7 +278,7 @@ def packed_files() -> Iterator[OddArchive]:
 
 
 def damaged_files() -> Iterator[OddArchive]:
-    """Files that end too early, or hold what does not belong there."""
+    """Files that end too early, or hold foreign bytes."""
     first, block = warc(), http()
     last = warc(block)
     at_block = len(last) - len(block) - 4
@@ -346,7 +346,7 @@ def arc_files() -> Iterator[OddArchive]:
 
 
 def odd_archives() -> list[OddArchive]:
-    """All of them, the same at each call."""
+    """All archives, the same at each call."""
     global _bodies
     _bodies = _Bodies()
     groups = (plain_files, lengths, responses, packed_files, damaged_files, arc_files)
@@ -354,7 +354,7 @@ def odd_archives() -> list[OddArchive]:
 
 
 def main(folder: Path) -> None:
-    """Write them, and say what is in them."""
+    """Write the archives, and print their contents."""
     folder.mkdir(parents=True, exist_ok=True)
     for odd in odd_archives():
         (folder / odd.name).write_bytes(odd.content)

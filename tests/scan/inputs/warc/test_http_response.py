@@ -1,4 +1,4 @@
-"""HTTP responses as crawlers stored them: no body is lost by the way in which a header, or chunks, are written."""
+"""HTTP responses as crawlers stored them: no body is lost because of the form of a header or of chunks."""
 
 from __future__ import annotations
 

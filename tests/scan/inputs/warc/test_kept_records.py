@@ -1,4 +1,4 @@
-"""Records that belong to a page stay or go with it."""
+"""Records that belong to a page are kept or removed with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Odd files are read as another reader reads them, or there is a reason; each record is accounted for."""
+"""Odd files are read as another reader reads them, except for stated reasons; each record is accounted for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TEXT = ("text/html", "text/plain", "application/xhtml+xml", "")
 
 
 def pages_by_warcio(content: bytes) -> int:
-    """How many pages another reader finds, by the same rule; -1 where it gives up."""
+    """How many pages warcio finds, by the same rule; -1 where it gives up."""
     pages = 0
     try:
         for record in ArchiveIterator(io.BytesIO(content), arc2warc=True):

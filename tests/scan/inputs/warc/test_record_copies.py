@@ -1,4 +1,4 @@
-"""Records are copied as they are stored; nothing is lost but what cannot be told apart."""
+"""Records are copied as they are stored; only bytes that cannot be split into records are lost."""
 
 from __future__ import annotations
 

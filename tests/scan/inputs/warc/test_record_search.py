@@ -1,4 +1,4 @@
-"""Records of a WARC are told apart, also behind damage."""
+"""Records of a WARC are separated, also behind damage."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def found_in(content: bytes, step: int = 10_000, most_bytes: int = 100_000) -> l
 
 
 def numbers(found: list[FoundRecord]) -> list[int]:
-    """Which pages are whole."""
+    """The numbers of the whole pages."""
     return [n for n in range(4) for one in found if not one.broken and one.content.endswith(html(n).encode())]
 
 
@@ -38,7 +38,7 @@ def test_records_are_the_same_however_they_come_in(step: int) -> None:
 
 
 def changed(before: bytes, after: bytes, count: int = 1) -> bytes:
-    """The second record with this change."""
+    """The archive with this change in its second record."""
     begin, end = STARTS[1], STARTS[2]
     return PLAIN[:begin] + PLAIN[begin:end].replace(before, after, count) + PLAIN[end:]
 

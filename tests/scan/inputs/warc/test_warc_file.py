@@ -1,4 +1,4 @@
-"""WARC: which records are pages, and what is taken out of what HTTP put around them."""
+"""WARC: which records are pages, and how a page is taken out of its HTTP response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What records of a WARC and an ARC say of themselves."""
+"""The data in the headers of WARC and ARC records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records with marks, and revisits: as other programs read them."""
+"""Records with marks, and revisits, as other programs read them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def record(kind: str = "response", **headers: Any) -> bytes:
 
 
 def read(content: bytes) -> tuple[Any, dict[str, str], bytes]:
-    """By warcio: the record, its fields, and what it has besides HTTP's header."""
+    """Read with warcio: the record, its fields, and its content without HTTP's header."""
     (one,) = [
         (each, dict(each.rec_headers.headers), each.content_stream().read())
         for each in ArchiveIterator(io.BytesIO(content + b"\r\n\r\n"), check_digests="raise")
