@@ -1,4 +1,5 @@
-"""How functions become kernels: where they are kept, what is told meanwhile, and what happens where they cannot be."""
+"""How functions become kernels: where they are kept, the messages while compiling, and the case that they cannot be
+kept."""
 
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ def run_python(*arguments: str, **environment: str) -> subprocess.CompletedProce
 
 @pytest.mark.long
 def test_without_a_folder_for_the_cache_kernels_are_compiled_at_each_start_with_a_warning() -> None:
-    # What numba does where neither the package's folder nor the home can be written to: no locator applies.
+    # As in numba where neither the package's folder nor the home is writable: no locator applies.
     code = (
         "import logging; logging.basicConfig()\n"
         "from numba.core import caching\n"

@@ -1,4 +1,4 @@
-"""Two distributions: what pip brings for each of them is what its code imports."""
+"""Two distributions: pip installs exactly the packages that the code of each imports."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PROJECTS: Final = {
     for name, folder in ((DISTRIBUTION, "."), (PLUGIN, "crawler_plugin"))
 }
 COMES_WITH: Final = {"twisted": "scrapy", "pydispatcher": "scrapy", "llvmlite": "numba", "requests": "jgo"}
-"""Packages of which whoever brings them says which versions they may have; they are not asked for a second time."""
+"""Packages whose versions another dependency bounds; they are not listed again."""
 OTHER_EXTRAS: Final = {
     "broker": {"demo"},
     "demo": {"demo"},
@@ -36,16 +36,16 @@ OTHER_EXTRAS: Final = {
     "scan": {"scan"},
     "serve": {"serve"},
 }
-"""Rooms of ``worker`` that may need an extra of their own besides, and say so where it is missing."""
+"""Packages of ``worker`` that may need an extra of their own, and say so where it is missing."""
 OF_MSK: Final = ROOT / "crawler_plugin" / "wire" / "kafka_client" / "msk.py"
-"""Is read only by who logs in to Amazon MSK, and says so where the extra ``msk`` is missing."""
+"""Imported only for logins to Amazon MSK; says so where the extra ``msk`` is missing."""
 OF_POET: Final = ROOT / "crawler_plugin" / "poet.py"
-"""Is read only by who names it in SCRAPY_POET_PROVIDERS."""
+"""Imported only by projects that name it in SCRAPY_POET_PROVIDERS."""
 WIRE: Final = ROOT / "crawler_plugin" / "wire"
 
 
 def needed(distribution: str, extra: str | None = None) -> set[str]:
-    """Packages that the installed metadata asks for: with no extra, or by this one alone."""
+    """Packages that the installed metadata requires: without an extra, or for this extra alone."""
     found: set[str] = set()
     for line in requires(distribution) or ():
         requirement = Requirement(line)
@@ -56,7 +56,7 @@ def needed(distribution: str, extra: str | None = None) -> set[str]:
 
 
 def imported(files: Iterable[Path]) -> set[str]:
-    """Packages of others that these files import, by what pip calls them."""
+    """Foreign packages that these files import, by their names in pip."""
     roots = {name.partition(".")[0] for path in files for name in imports(path)}
     found = set()
     for root in roots - OURS - set(sys.stdlib_module_names):

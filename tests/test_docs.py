@@ -1,4 +1,4 @@
-"""README, handbook and CONTRIBUTING say what the code does, in both directions, and the handbook can be built."""
+"""README, handbook and CONTRIBUTING agree with the code, in both directions, and the handbook can be built."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ def fences(page: Path) -> list[tuple[str, str]]:
 
 
 def code(page: Path) -> list[str]:
-    """All that a page shows as code, in blocks and within its sentences."""
+    """All code on a page, in blocks and within its sentences."""
     text = text_of(page)
     return [block["text"] for block in FENCE.finditer(text)] + re.findall(r"`([^`\n]+)`", FENCE.sub("", text))
 
 
 def part(page: Path, name: str) -> str:
-    """What stands between the markers of this name."""
+    """The text between the markers of this name."""
     found = re.findall(rf"<!-- {name}:begin -->\n(.*?)<!-- {name}:end -->", text_of(page), re.DOTALL)
     assert len(found) == 1, f"{page.name} needs the markers {name}:begin and {name}:end once"
     return str(found[0])
@@ -295,7 +295,7 @@ class TestLinks:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The handbook, built; ``strict`` makes an error of a page that is in no menu, and of a link without target."""
+    """The built handbook; ``strict`` turns a page outside of all menus, and a link without target, into an error."""
     folder = tmp_path_factory.mktemp("site")
     built = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder],

@@ -1,5 +1,5 @@
-"""Each example makes of the same archives the records that ``fingerprint`` makes, and ``judge`` the verdicts of a scan;
-or it puts pages on the topic ``pages`` that are as its contract wants them.
+"""From the same archives each example makes the records that ``fingerprint`` makes, and ``judge`` makes the verdicts of
+a scan; or the example puts pages on the topic ``pages`` that fulfil its contract.
 
 Spark and Ray come with the extra ``examples``; without them, or Spark's Java, their tests are skipped. So are those of
 producers in other languages without a JDK, or without Node.js and npm's registry.
@@ -37,13 +37,13 @@ PAGES: Final = 240
 ONE_PROCESS: Final = ("--set", "page.processes=1")
 EXAMPLES: Final = [path.name for path in sorted((ROOT / "examples").glob("*.py"))]
 ENGINES: Final = {"records_ray.py": "ray", "records_spark.py": "pyspark"}
-"""Examples of what CI does not install, half a gigabyte each; without the mark ``data`` it may skip them."""
+"""Examples whose libraries CI does not install, half a gigabyte each; without the mark ``data`` CI may skip them."""
 PRODUCERS: Final = ["PublishPages.java", "publish_pages.mjs"]
-"""Their tests have no mark, either: a JDK and Node.js are not what CI installs."""
+"""Their tests have no mark either: CI does not install a JDK and Node.js."""
 
 
 def run(*command: str | Path) -> None:
-    """A command at the top of this tree, without reports of use."""
+    """Run a command at the top of this tree, without usage reports."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "RAY_USAGE_STATS_ENABLED": "0"}
     ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=environment)
     assert ended.returncode == 0, ended.stdout + ended.stderr
@@ -83,7 +83,7 @@ def archives(labelled_sets: list[Path], tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture(scope="module")
 def records(archives: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Those of all archives, by shells that each read a part."""
+    """The records of all archives, made by shells that each read a part."""
     folder = tmp_path_factory.mktemp("records")
     names = folder / "names"
     names.write_text("\n".join(archives))
@@ -146,7 +146,7 @@ def test_an_engine_takes_pages_out_of_a_table_of_its_own(
 
 
 def with_packages_of_npm(name: str, folder: Path) -> Path:
-    """A copy of an example beside what ``examples/package.json`` names."""
+    """A copy of an example next to the packages of ``examples/package.json``."""
     if shutil.which("npm") is None:
         pytest.skip("Crawlee needs Node.js: install version 20 or later, with npm")
     for file in (name, "package.json"):
@@ -159,7 +159,7 @@ def with_packages_of_npm(name: str, folder: Path) -> Path:
 
 
 def producer(name: str, folder: Path) -> list[str | Path]:
-    """How to run an example in another language, before its arguments."""
+    """The command that runs an example in another language, without its arguments."""
     if name.endswith(".mjs"):
         return ["node", with_packages_of_npm(name, folder)]
     if shutil.which("javac") is None:

@@ -1,4 +1,4 @@
-"""Rules of the packages that import-linter's contracts in pyproject.toml cannot say."""
+"""Rules for packages that import-linter's contracts in pyproject.toml cannot express."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ WORDS: Final = list(enumerate(["glide", "hover", "circle", "vanish", "return", "
 
 
 def imports(path: Path) -> set[str]:
-    """Full names of all that a file imports, in functions too."""
+    """Full names of everything that a file imports, in functions too."""
     found = set()
     for node in ast.walk(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):
@@ -73,7 +73,7 @@ def test_what_is_on_the_wire_can_be_imported_without_scrapy() -> None:
 
 
 def imported_by(program: str, *, of: set[str]) -> set[str]:
-    """Which of these libraries are there after the program has run."""
+    """Which of these libraries are loaded after the program has run."""
     program = f"{program}\nimport sys; print(*sys.modules.keys() & {of}, file=sys.stderr)"
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
     return set(ended.stderr.split())

@@ -1,4 +1,4 @@
-"""Which labelled pages are tested with."""
+"""The labelled pages that tests use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One name, one thing: no public class is called like another one, and tests are found by the name of their module."""
+"""One name, one thing: no two public classes have the same name, and tests are found by the name of their module."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 
 
 def classes(path: Path) -> list[str]:
-    """Public classes that a file defines; one that it imports is the other one."""
+    """Public classes that a file defines, without imported ones."""
     body = ast.parse(path.read_bytes()).body
     return [node.name for node in body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
 

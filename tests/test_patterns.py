@@ -1,4 +1,4 @@
-"""Every pattern of worker and plugin is found, and takes time in line with what it reads."""
+"""Every pattern of worker and plugin is found, and its time is proportional to the text that it reads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.patterns import fault
 ROOT: Final = Path(__file__).resolve().parent.parent
 SEARCHES: Final = ("search", "split", "findall", "finditer", "sub", "subn")
 WAYS: Final = dict.fromkeys(SEARCHES, (True, False)) | {"match": (False, False), "fullmatch": (False, True)}
-"""What may be asked of a pattern: whether each place is tried, and whether it must match all that is left."""
+"""The methods of a pattern: whether they try each place, and whether they must match the whole rest."""
 FUNCTIONS: Final = {"compile", *WAYS}
 
 BOUNDED: Final = {
@@ -28,11 +28,11 @@ BOUNDED: Final = {
     "worker/stream/shard/snapshots.py _OURS": "a name of a file has 255 bytes at most",
     "worker/compose/parts.py _USER_WORD": "a line of a dictionary that the operator wrote",
 }
-"""Patterns that are quadratic, and why that costs nothing."""
+"""Quadratic patterns, and why that costs nothing."""
 
 
 class Found(NamedTuple):
-    """A pattern where it is written, and what is asked of it anywhere."""
+    """A pattern with its place, and the methods that are called on it anywhere."""
 
     place: str
     pattern: re.Pattern[Any]
@@ -40,7 +40,7 @@ class Found(NamedTuple):
 
     @property
     def fault(self) -> str | None:
-        """The worst of all ways in which it is asked; any, where that is not known."""
+        """The worst fault in any of the used methods; in all methods, where the used ones are not known."""
         ways = {WAYS[asked] for asked in self.asked - {"pattern"}} or {*WAYS.values()}
         faults = {fault(self.pattern, searches=searches, to_the_end=to_the_end) for searches, to_the_end in ways}
         return min(filter(None, faults), default=None)
@@ -53,7 +53,7 @@ def module_of(path: Path) -> Any:
 
 @cache
 def asked_of() -> dict[str, set[str]]:
-    """Of each name in capitals, what is asked of it in any file."""
+    """For each name in capitals, the methods that are called on it in any file."""
     asked: dict[str, set[str]] = defaultdict(set)
     for path in files():
         for node in ast.walk(ast.parse(path.read_bytes())):
@@ -67,7 +67,8 @@ def files() -> list[Path]:
 
 
 def calls(path: Path) -> Iterator[tuple[ast.Call, str, str | None, ast.FunctionDef | None]]:
-    """Each call of ``re``, the name of what is called, the constant that it is given to, and the function around it."""
+    """Each call of ``re``, the name of the called function, the constant that the result is assigned to, and the
+    function around it."""
 
     def walk(node: ast.AST, name: str | None, function: ast.FunctionDef | None) -> Iterator[Any]:
         if isinstance(node, ast.FunctionDef):
@@ -87,7 +88,7 @@ def calls(path: Path) -> Iterator[tuple[ast.Call, str, str | None, ast.FunctionD
 
 
 def patterns(path: Path) -> Iterator[Found]:
-    """All patterns of a file: constants, those of calls, those that a function without arguments makes."""
+    """All patterns of a file: constants, patterns in calls, patterns that a function without arguments makes."""
     short = path.relative_to(ROOT).as_posix()
     module: Any = None
     for call, called, name, function in calls(path):
@@ -99,7 +100,7 @@ def patterns(path: Path) -> Iterator[Found]:
         asked = frozenset() if called == "compile" else frozenset({called})
         given = ast.Expression(call if called == "compile" else call.args[0])
         value = _value(given, vars(module))
-        if value is None:  # made of what is no constant: it is looked for where it ends up
+        if value is None:  # not made of constants: it is found where it ends up
             value = getattr(module, function.name)() if function else list(within(vars(module)))
             assert value, f"{short}:{call.lineno}: make this pattern a constant, or let a function without arguments"
         for one in value if isinstance(value, list) else [value]:
@@ -108,7 +109,7 @@ def patterns(path: Path) -> Iterator[Found]:
 
 
 def _value(given: ast.Expression, names: dict[str, Any]) -> Any:
-    """What an expression comes to, None where these names are not enough. What is escaped in it and is no constant is
+    """The value of an expression, None where these names are not enough. An escaped part that is not a constant is
     taken for letters."""
     is_bytes = any(isinstance(part, ast.Constant) and isinstance(part.value, bytes) for part in ast.walk(given))
     for letters in (None, b"ab" if is_bytes else "ab"):

@@ -1,4 +1,4 @@
-"""Which site a URL is of."""
+"""The site of a URL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Being asked to stop is heard from the first moment on, whatever is imported meanwhile."""
+"""A request to stop is heard from the first moment on, even during imports."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_signal_stops_the_runner(asked: AskedToStop, number: signal.Signals) -
 
 
 def test_who_was_told_to_stop_for_good_does_so_whatever_else_it_is_told(asked: AskedToStop) -> None:
-    """Supervisors send SIGTERM after it."""
+    """Supervisors also send SIGTERM after it."""
     told: list[bool] = []
     for number in (FOR_GOOD, signal.SIGTERM):
         signal.raise_signal(number)

@@ -1,4 +1,4 @@
-"""Tables are aligned by what characters take on a terminal, and are the same wherever they go."""
+"""Tables are aligned by the width of characters on a terminal, and are the same wherever they are written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waiting for what other processes and threads do: asked again and again, never longer than to a deadline."""
+"""Waiting for other processes and threads: checks a condition again and again, until a deadline at most."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DEADLINE_SECONDS = 240.0
 def wait_for(
     condition: Callable[[], object], what: str, seconds: float = DEADLINE_SECONDS, *, pause: float = 0.2
 ) -> None:
-    """Ask until it is true, with a pause in seconds in between.
+    """Check the condition until it is true, with a pause in seconds in between.
 
     Raises:
         AssertionError: the deadline has passed.

@@ -1,8 +1,8 @@
-"""What the prose of ``worker.stream.log`` promises, as tests that every log must pass.
+"""The promises in the prose of ``worker.stream.log``, as tests that every log must pass.
 
-``LogUnderTest`` is what the tests need besides the port: a crawler, readers of committed records, and the power to move
-partitions between members and to cut a member off. ``LogContract`` holds the tests; a subclass gives the fixture.
-What only a twin can be told to do (lost acknowledgements, sends that land late) is tried in ``test_contract``.
+``LogUnderTest`` has the parts that tests need in addition to the port: a crawler, readers of committed records, and the
+power to move partitions between members and to cut a member off. ``LogContract`` holds the tests; a subclass gives the
+fixture. ``test_contract`` tests the mishaps that only a twin can produce (lost acknowledgements, sends that land late).
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ SHARDS = 2
 
 
 class Member:
-    """One worker's side, and what its polls have told it so far.
+    """One worker's side, and the results of its polls so far.
 
-    ``assignments`` counts those of the group on ``index``; ``changes`` has each role that was lost or gained there, and
-    the number of the assignment as of which that was told.
+    ``assignments`` counts the assignments of the group on ``index``; ``changes`` has each role that was lost or gained
+    there, and the number of the assignment in which the poll reported it.
     """
 
     def __init__(self, name: str, log: Log) -> None:
@@ -39,7 +39,7 @@ class Member:
         self.ever_lost: set[int] = set()
 
     def poll(self) -> None:
-        """Poll both groups once; each poll must tell of changes only, and of losses before gains."""
+        """Poll both groups once; each poll must report only changes, and losses before gains."""
         shards = self.log.shards().poll()
         self.assignments += shards.assigned
         self.changes += [(self.assignments, "lost", held) for held in shards.lost]
@@ -60,11 +60,11 @@ class Member:
 
     @property
     def shards(self) -> set[int]:
-        """Those that it holds in whatever role."""
+        """The shards that it holds in any role."""
         return {held.shard for held in self.held}
 
     def offsets(self, partition: int) -> list[int]:
-        """What was delivered of a partition of ``pages``."""
+        """The delivered offsets of a partition of ``pages``."""
         return [record.offset for record in self.records if record.partition == partition]
 
 
@@ -88,18 +88,18 @@ class LogUnderTest(ABC):
     @abstractmethod
     def balance(self, *members: Member) -> None:
         """Poll these members until each partition of ``pages`` is owned by exactly one of them, each shard has one
-        active holder and, with two ``replicas`` and two members, one standby, and all know it.
+        active holder and, with two ``replicas`` and two members, one standby, and all members know it.
 
-        Each of two gets one partition of ``pages`` and is the active holder of one shard.
+        Each of two members gets one partition of ``pages`` and is the active holder of one shard.
         """
 
     def joined(self, member: Member) -> bool:
-        """Let a rebalance come for a member that has joined, where it does not come by itself; true once it may."""
+        """Start a rebalance for a member that has joined, where it does not start by itself; true once it may come."""
         return True
 
     @abstractmethod
     def cut_off(self, member: Member) -> None:
-        """The member is out of both groups and its client has noticed; no poll has told the worker."""
+        """Put the member out of both groups; its client has noticed, but no poll has told the worker."""
 
     @abstractmethod
     def publish(self, partition: int, value: bytes) -> int:
@@ -107,32 +107,32 @@ class LogUnderTest(ABC):
 
     @abstractmethod
     def append_before_hole(self, topic: str, partition: int, value: bytes) -> None:
-        """Write a record and leave the offset after it without one (a marker, a compacted record)."""
+        """Write a record and leave the offset after it without a record (a marker, a compacted record)."""
 
     @abstractmethod
     def hang(self, member: Member, offsets: dict[int, Committed]) -> Callable[[], None]:
-        """Some current member's transaction over these offsets is pending; the result commits it."""
+        """Let a transaction of a current member over these offsets be pending; the returned function commits it."""
 
     @abstractmethod
     def outputs(self, topic: str, partition: int) -> list[Seen]:
-        """What a reader with ``isolation.level=read_committed`` sees by now."""
+        """The outputs that a reader with ``isolation.level=read_committed`` sees by now."""
 
     @abstractmethod
     def until(self, what: str, condition: Callable[[], bool]) -> None:
         """Let time pass until the condition holds; fails with ``what`` after a deadline."""
 
     def ended(self, *tickets: Ticket) -> list[Sent]:
-        """How sends ended, once they have."""
+        """The outcomes of sends, once they have ended."""
         self.until("the sends end", lambda: all(ticket.state is not Sent.PENDING for ticket in tickets))
         return [ticket.state for ticket in tickets]
 
     def append(self, member: Member, topic: str, *values: bytes, partition: int = 0) -> None:
-        """Append records and see them acknowledged."""
+        """Append records and wait for their acknowledgement."""
         tickets = [member.log.append(topic, partition, b"key of " + value, value) for value in values]
         assert self.ended(*tickets) == [Sent.DONE] * len(values)
 
     def read_to_end(self, member: Member, reader: Reader, topic: str, partition: int = 0) -> list[Record]:
-        """Everything up to where the partition ends now."""
+        """All records up to the present end of the partition."""
         end = member.log.bounds(topic, partition).end
         records: list[Record] = []
 
@@ -153,7 +153,7 @@ class LogUnderTest(ABC):
         return member
 
     def delivered(self, member: Member, partition: int, count: int) -> list[int]:
-        """Poll until so many records of a partition were delivered; all that were."""
+        """Poll until this many records of a partition were delivered; returns all delivered offsets."""
 
         def enough() -> bool:
             member.poll()

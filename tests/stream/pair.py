@@ -1,4 +1,4 @@
-"""Two workers in a script: each holds every shard, in one role or the other; the first one owns the pages."""
+"""Two workers in a script: each holds every shard, in one role or the other; the first worker owns the pages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ HEDGE = 5.0
 
 
 class Pair(Stage):
-    """``ONE`` is active at first, ``OTHER`` its standby; neither stands in for the other before ``HEDGE`` seconds."""
+    """``ONE`` is active at first, ``OTHER`` is its standby; the standby does not answer in its place before ``HEDGE``
+    seconds."""
 
     def __init__(self, *, shards: int = 1, replicas: int = 2, **changes: Any) -> None:
         super().__init__(**{"shards": shards, "replicas": replicas, "hedge": HEDGE, **changes})
@@ -35,24 +36,24 @@ class Pair(Stage):
         super().flush()
 
     def give(self, owners: Mapping[Role, str]) -> None:
-        """An assignment of all shards, of which everybody hears; roles that are not named are nobody's."""
+        """Make an assignment of all shards, of which both workers hear; roles that are not named are not assigned."""
         self._all("poll")
         units = (Held(shard, role) for shard in range(self.world.shards) for role in owners)
         self.world.shard_group.assign({unit: owners[unit.role] for unit in units})
         self._all("poll")
 
     def swap(self) -> None:
-        """Each gets the role that the other had, in one assignment."""
+        """Swap the roles of both workers, in one assignment."""
         self.give({Role.ACTIVE: OTHER, Role.STANDBY: ONE})
 
     def tell(self) -> None:
-        """An assignment that changes nothing."""
+        """Make an assignment that changes nothing."""
         self._all("poll")
         self.world.shard_group.assign(dict(self.world.shard_group.owners))
         self._all("poll")
 
     def kill(self, name: str) -> None:
-        """It is gone, and no group knows that yet."""
+        """Kill the worker; no group knows that yet."""
         heard = self.world.shard_group.owners
         del self.workers[name]
         self.world.crash(name)
@@ -62,7 +63,7 @@ class Pair(Stage):
         self.now += seconds
 
     def follow_index(self) -> None:
-        """Both read what has landed there."""
+        """Let both workers read the new records on the topic."""
         self._all("tidy")
 
     @property
@@ -74,11 +75,11 @@ class Pair(Stage):
         return self.workers[OTHER]
 
     def held(self, name: str) -> OwnedShard:
-        """The first shard in its hands."""
+        """Its first shard."""
         return self.workers[name].shards[0]
 
     def unwritten(self, name: str) -> int:
-        """Survivors of its first shard that it may yet have to write."""
+        """The number of survivors of its first shard that it may still have to write."""
         live = self.held(name).live
         assert live is not None
         return live.unflushed + sum(block.count for block in live.sealed)

@@ -1,4 +1,4 @@
-"""What the port to the log promises where each shard has two holders; beside ``tests.stream.contract``."""
+"""The promises of the port to the log where each shard has two holders, in addition to ``tests.stream.contract``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from worker.stream.log import Held, Role
 
 
 class RolesContract:
-    """What the group on ``index`` promises where each shard has two holders; the fixture ``world`` has two replicas."""
+    """The promises of the group on ``index`` where each shard has two holders; the fixture ``world`` has two
+    replicas."""
 
     def test_a_lone_member_is_the_active_holder_of_everything_and_nobodys_standby(self, world: LogUnderTest) -> None:
         member = world.started()
@@ -53,7 +54,7 @@ class RolesContract:
         world.cut_off(one)
         world.balance(one, other)
         changes = iter(one.changes)
-        for number, what, role in changes:  # an assignment that was under way when it was cut off may be told first
+        for number, what, role in changes:  # an assignment that was under way at the cut may be reported first
             held = held - {role} if what == "lost" else held | {role}
             if not held:
                 assert all(later > number for later, _, _ in changes), "told by the assignment that gives"

@@ -1,7 +1,7 @@
 """A script for workers: pages and mishaps in one list, over the in-memory twin of the log.
 
 ``Stage.play`` takes pages and events in the order in which they happen. Pages are only published; the events say how
-far the workers come before the next thing happens to them.
+far the workers get before the next event.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ WORDS: Final = Scheme.of({"near.k": 1, "shards": 2})
 
 
 class Page(NamedTuple):
-    """A page of the script; ``fingerprint`` None is one of too few features, "dead" one that cannot be read."""
+    """A page of the script; ``fingerprint`` None stands for a page of too few features, "dead" for an unreadable
+    page."""
 
     url: str
     fingerprint: int | Literal["dead"] | None = 0
@@ -63,30 +64,30 @@ class Page(NamedTuple):
 
 
 class Event(Enum):
-    """What happens to the workers."""
+    """An event of the workers."""
 
     CLAIM = auto()
-    """Pages come as far as the log of fingerprints; nobody answers."""
+    """Pages get as far as the log of fingerprints; no shard answers."""
     ANSWER = auto()
     """Claims are answered and decided; nothing is committed."""
     COMMIT = auto()
     """Everything that was published is committed."""
     FLUSH = auto()
-    """Every shard writes a block of what was decided since its last one."""
+    """Every shard writes a block of everything decided since its last block."""
     LOSE_BLOCKS = auto()
     """The same, but none of these blocks arrives, and their writer dies."""
     COMPACT = auto()
     """The index topic keeps the last record of each key, and no tombstones."""
     CRASH = auto()
-    """The worker that owns everything is gone; a new one owns everything."""
+    """The worker that owns everything is killed; a new one owns everything."""
     REBALANCE = auto()
-    """A new worker takes over everything, and the old one is told."""
+    """A new worker takes over everything, and the old one learns of it."""
     TAKE_OVER = auto()
     """A new worker takes over everything, and the old one, which hears nothing of it, goes on."""
     REDELIVER = auto()
-    """What was decided is about to be committed when the transaction is aborted."""
+    """The decided pages are about to be committed when the transaction is aborted."""
     UNACKNOWLEDGED = auto()
-    """What was decided is committed, but the worker is told of an error."""
+    """The decided pages are committed, but the worker gets an error."""
 
 
 CLAIM, ANSWER, COMMIT, FLUSH, LOSE_BLOCKS, COMPACT = list(Event)[:6]
@@ -114,7 +115,7 @@ class Straight:
 
 
 class Listener(Observer):
-    """Remembers what it was told, by name of the method."""
+    """Remembers the calls, by name of the method."""
 
     def __init__(self) -> None:
         self.told: dict[str, list[tuple[Any, ...]]] = {}
@@ -125,7 +126,7 @@ class Listener(Observer):
         return lambda *told: self.told.setdefault(name, []).append(told)
 
     def times(self, name: str) -> int:
-        """How often it was told this."""
+        """How often this method was called."""
         return len(self.told.get(name, []))
 
 
@@ -143,7 +144,7 @@ def policy(**changes: Any) -> Policy:
 
 
 def claim(offset: int, fingerprint: int | None = 0, *, partition: int = 0, **fields: Any) -> Claim:
-    """A claim of which only what is given matters."""
+    """A claim of which only the given values matter."""
     given = {"url": f"http://{partition}-{offset}.example/", "clock": 0, "tokens": 9, **fields}
     return Claim(partition=partition, offset=offset, fingerprint=fingerprint, **given)
 
@@ -164,8 +165,8 @@ def write(world: World, message: Batch | Answer | bytes, topic: str | None = Non
 
 
 class Stage:
-    """Workers over one world; the one that was started last owns everything. ``resources`` is their machine, ``now``
-    what their clocks show.
+    """Workers over one world; the last started worker owns everything. ``resources`` is their machine, ``now`` the time
+    of their clocks.
     """
 
     now: float = 0.0
@@ -187,7 +188,7 @@ class Stage:
         self._keys = (number.to_bytes(16, "big") for number in count(1))
         self.take_over()
 
-    # what a script says
+    # playing a script
 
     def play(self, *script: Page | Event) -> Self:
         """Publish the pages and let the events happen."""
@@ -223,7 +224,7 @@ class Stage:
                 break
         else:
             raise AssertionError(f"not everything was committed: {self.world.committed} of {self.published} pages")
-        for _ in range(3):  # the transaction's end is seen, and all logs are read to theirs
+        for _ in range(3):  # the workers see the transaction's end, and read all logs to their ends
             self._all("poll", "take_up", "read", "answer", "decide", "commit")
             self.world.settle_down()
 
@@ -272,7 +273,7 @@ class Stage:
         return name
 
     def local(self) -> WorkerResources:
-        """What the next worker has on its machine."""
+        """The resources of the next worker on its machine."""
         return self.resources
 
     def take_over(self) -> None:
@@ -292,15 +293,15 @@ class Stage:
         self.world.advance(self.begin_settling(), acknowledged=False)
         self.worker.commit()
 
-    # what a test needs besides
+    # further parts for tests
 
     def gather(self) -> None:
-        """Let the workers send what they claim; none of it arrives."""
+        """Let the workers send their claims; no claim arrives."""
         for _ in range(6):
             self._all("poll", "take_up", "read", "claim")
 
     def begin_settling(self) -> Transaction:
-        """Let the current worker's transaction come as far as its offsets being taken by the broker."""
+        """Let the current worker's transaction get to the point where the broker has taken its offsets."""
         self.answer()
         assert self.worker.commit()
         (transaction,) = self.world.transactions
@@ -309,12 +310,12 @@ class Stage:
 
     @property
     def worker(self) -> Worker:
-        """The one that owns everything."""
+        """The worker that owns everything."""
         return self.workers[next(reversed(self.workers))]
 
     @property
     def observer(self) -> Listener:
-        """What the worker that owns everything has told."""
+        """The observer of the worker that owns everything."""
         return self.observers[next(reversed(self.workers))]
 
     @property
@@ -322,7 +323,7 @@ class Stage:
         return sum(self.world.topics[PAGES, number].end for number in range(self.world.partitions))
 
     def assign(self, owners: dict[int, str], topic: str) -> None:
-        """A rebalance of one group; its members hear of it at their next poll."""
+        """Rebalance one group; its members hear of it at their next poll."""
         self.world.groups[topic].assign(active(owners) if topic == INDEX else owners)
 
     def new_index(self) -> Index:
@@ -332,7 +333,7 @@ class Stage:
         return [send for send in self.world.sends if send.topic == topic]
 
     def land(self, *topics: str) -> None:
-        """Whatever is on its way to these topics arrives."""
+        """Let everything on its way to these topics arrive."""
         for topic in topics:
             for send in self.on_their_way(topic):
                 self.world.land(send)
@@ -343,10 +344,10 @@ class Stage:
                 if step != "poll" or name not in self.deaf:
                     getattr(worker, step)()
 
-    # what came of it
+    # the results
 
     def verdicts(self) -> list[str]:
-        """What readers of committed records see, a line a page, in the order of its source."""
+        """The verdicts that readers of committed records see, one line per page, in the order of the sources."""
         lines = []
         for record in everything(self.world, VERDICTS):
             verdict = Verdict.decode(record.value)
@@ -361,6 +362,6 @@ class Stage:
         return [line for _, line in sorted(lines)]
 
     def check(self) -> None:
-        """Every promise that the simulation checks, too: accounts, survivors, the oracle, rebuilt shards."""
+        """Check the same promises as the simulation: accounts, survivors, the oracle, rebuilt shards."""
         check(self)  # type: ignore[arg-type]
         assert not any(listener.times("failed") for listener in self.observers.values())

@@ -1,4 +1,5 @@
-"""A record that no worker wrote stops the crawl before it is decided, and a copy of the index goes on without loss."""
+"""A record that no worker wrote stops the crawl before the record is decided, and a copy of the index goes on without
+loss."""
 
 from __future__ import annotations
 
@@ -82,7 +83,7 @@ def test_a_log_without_such_a_record_has_no_barrier() -> None:
 
 
 class Counted:
-    """A log that is asked where partitions end, and whether it has them."""
+    """A log that counts the requests for partitions and their ends."""
 
     def __init__(self, **ends: int) -> None:
         self.ends = {int(name[1:]): end for name, end in ends.items()}
@@ -151,7 +152,7 @@ def test_a_worker_never_asks_for_its_own_claims() -> None:
 def test_blocks_that_have_taken_a_forged_claim_over_are_refused_by_repair_copy_and_workers() -> None:
     stage = Stage().play(A, B, COMMIT)
     write(stage.world, batch(claim(2**62), writer=b"forger"))
-    with replaced(barriers, "beyond", lambda *_: None):  # a program of before: it knew no barrier
+    with replaced(barriers, "beyond", lambda *_: None):  # an earlier program, without barriers
         stage.play(COMMIT, FLUSH)
     told = f"tell of a claim of page {2**62} of partition 0, but pages ends there at 2.*topics.prefix of its own"
     with pytest.raises(Refused, match=f"blocks of shard 0 on index {told}"):

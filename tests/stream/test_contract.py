@@ -50,7 +50,7 @@ class TestRolesOfKafka(RolesContract):
             yield world
 
 
-# Bad days that only the twin can be told to have; the port's prose says what they may do.
+# Mishaps that only the twin can produce; the port's prose says what they may do.
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_a_transaction_that_failed_may_have_been_committed(twin: Twin) -> None:
 
 
 def test_the_broker_lets_the_generation_of_an_evicted_member_pass(twin: Twin) -> None:
-    """As a real one does: this is why the worker must refuse it."""
+    """A real broker does so too: this is why the worker must refuse that generation."""
     member = twin.started()
     twin.cut_off(member)
     ticket = member.log.transact([output(0, b"page")], {0: Committed(3, "")}, member.log.pages().membership())

@@ -1,4 +1,4 @@
-"""What a generation begins with whose index is copied while the one before works."""
+"""The beginning of a generation whose index is copied while the generation before works."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MARKER = encode(Batch(scheme=COPIED, writer=b"copy", count=0))
 
 
 def world(*headers: Headers) -> World:
-    """A new generation with such records."""
+    """A new generation with records with these headers."""
     made = World(partitions=4, shards=1)
     for each in headers:
         made.topics[FINGERPRINTS, 0].append(0, b"", MARKER, each, 0)

@@ -1,4 +1,4 @@
-"""What the port to the log does by itself: reading a partition to its end, the weight of a record, who is evicted."""
+"""The port's own functions: reading a partition to its end, the weight of a record, evictions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from worker.stream.log import HEADER_BYTES, RECORD_BYTES, Membership, Reader, Re
 
 
 class Portions(Reader):
-    """Gives a partition's records in portions, the last of them after a read that brings none and ends at a hole."""
+    """Gives a partition's records in portions, the last portion after a read that brings no record and ends at a
+    hole."""
 
     def __init__(self, *portions: tuple[Sequence[int], int]) -> None:
         self.portions = list(portions)

@@ -1,4 +1,4 @@
-"""Following both logs, and what counts as an answer."""
+"""Following both logs, and the answers that count."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ START: Final = ReplayPoint(0, 0)
 
 
 class Told(LogSubscriber):
-    """A subscriber that remembers what it was told."""
+    """A subscriber that remembers its calls."""
 
     def __init__(self) -> None:
         self.read: list[int] = []
@@ -48,7 +48,7 @@ class Following:
         self.world = world or World(partitions=1, shards=2)
         self.world.partitions = 4
         for partition in range(4):
-            self.world.topics[PAGES, partition].end = 10**6  # claims are of pages that are there
+            self.world.topics[PAGES, partition].end = 10**6  # the claimed pages exist
         self.observer = Listener()
         log = MemoryLog(self.world, "w")
         self.now = 0.0
@@ -59,7 +59,7 @@ class Following:
         self.follower.join(self.told)
 
     def on(self) -> list[int]:
-        """Read and decide; the batches that were decided so far."""
+        """Read and decide; returns the batches decided so far."""
         self.follower.read()
         self.follower.decide()
         return self.told.offsets
@@ -163,7 +163,7 @@ def test_it_waits_for_what_must_come_next_and_never_with_a_batch_in_hand_that_is
     assert waited == [("fingerprints", 0.0), ("answers", 0.0)], "all have answered: it is to be decided"
 
 
-# which answer counts
+# the answer that counts
 
 
 def test_the_first_answer_counts_and_another_worker_may_give_it_again() -> None:
@@ -196,7 +196,7 @@ def test_a_later_answer_that_differs_proves_damage(later: bytes, decided_between
 
 
 def test_what_is_remembered_of_a_decided_answer_is_as_small_as_that_of_any_other() -> None:
-    """An answer to a batch of a thousand copies is 200 kB, and thousands of answers are remembered."""
+    """An answer to a batch of a thousand copies has 200 kB, and thousands of answers are remembered."""
     at = Following()
     hits = [hit(place, (0, place)) for place in range(100)]
     write(at.world, batch(*(claim(offset) for offset in range(100))))
@@ -218,7 +218,7 @@ def test_answers_may_differ_in_url_or_distance_alone_since_the_survivor_is_the_s
     assert at.on() == [0]
 
 
-# what is passed over
+# records that are passed over
 
 
 def test_a_batch_of_another_scheme_is_void_as_a_whole() -> None:

@@ -1,4 +1,4 @@
-"""What only looks cannot end a worker, whatever it raises."""
+"""An observer cannot end a worker, whatever it raises."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCRIPT = [Page("http://a/", 0b000), Page("http://b/", 0b001), Page("http://dead/
 
 
 class Broken(Listener):
-    """Raises whatever it is told."""
+    """Raises at every call."""
 
     def __getattribute__(self, name: str) -> Any:
         found = super().__getattribute__(name)
@@ -33,7 +33,7 @@ class Broken(Listener):
 
 
 class BrokenStage(Stage):
-    """Its workers are looked at by what raises all the time."""
+    """A stage whose observers raise all the time."""
 
     new_listener = Broken
 
@@ -46,7 +46,7 @@ def test_a_worker_whose_observer_always_raises_does_what_another_does() -> None:
 
 
 class Raises(Observer):
-    """Raises in one method what it is given; remembers what failed."""
+    """Raises the given error in one method; remembers failures."""
 
     def __init__(self, error: BaseException) -> None:
         self.error = error

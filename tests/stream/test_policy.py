@@ -1,4 +1,4 @@
-"""The replay point as it stands beside a consumed offset, and the limits of what is written."""
+"""The replay point in the metadata of a consumed offset, and the size limits of written records."""
 
 from __future__ import annotations
 

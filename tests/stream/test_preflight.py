@@ -1,4 +1,4 @@
-"""A worker begins only on topics that are as agreed and on logs of its own scheme."""
+"""A worker begins only on topics with the agreed setup and on logs of its own scheme."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def check(stage: Stage, rules: Policy | None = None) -> None:
 
 
 def written_by_another(stage: Stage) -> None:
-    """A batch of scheme OTHER, with its words beside it."""
+    """A batch of scheme OTHER, with the scheme's words next to it."""
     message = batch_of([claim(0)], OTHER.id)
     headers = [(SCHEME_HEADER, OTHER.encode())]
     stage.world.topics[FINGERPRINTS, 0].append(0, None, encode(message), headers, 0)

@@ -1,4 +1,4 @@
-"""Whether the logs reach back to a replay point: one rule, and all who ask come to the same answer."""
+"""Whether the logs reach back to a replay point: one rule, with which all callers get the same answer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REFUSED: Final = {
 
 
 def holding(begin: int, end: int) -> Partition:
-    """One that holds records from an offset on, none of which is of a copied index."""
+    """A partition with records from an offset on, none of which belongs to a copied index."""
     partition = Partition(begin, begin)
     while partition.end < end:
         partition.append(0, None, b"of no batch and no answer", (), 0)
@@ -76,7 +76,7 @@ def test_a_replay_point_is_too_old_only_if_something_after_it_is_gone(
 
 
 def test_inspect_calls_unreadable_exactly_what_a_restore_refuses() -> None:
-    """The shard's last block ends at batch 2; behind it come, go, or were never there, some records of both logs."""
+    """The shard's last block ends at batch 2; behind it some records of both logs come, go, or were never there."""
     world = three_blocks().world
     told_of: set[Reach] = set()
     all_bounds = list(combinations_with_replacement(range(5), 2))

@@ -1,4 +1,4 @@
-"""What a worker has besides the log where nobody gives it anything."""
+"""A worker's default resources apart from the log."""
 
 from __future__ import annotations
 

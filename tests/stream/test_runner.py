@@ -1,4 +1,4 @@
-"""What is due when, with a clock that the tests move; and a whole drain over the in-memory twin."""
+"""When each step is due, with a clock that the tests move; and a whole drain over the in-memory twin."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STEPS = ["poll", "take_up", "read", "answer", "decide", "claim", "commit", "flus
 
 
 class Clock:
-    """Moves only when told to."""
+    """A clock that only the test moves."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -28,14 +28,14 @@ class Clock:
 
 
 class Partition:
-    """As much of an owned one as the runner looks at."""
+    """The parts of an owned partition that the runner uses."""
 
     def __init__(self, ready: int) -> None:
         self.decisions = range(ready)
 
 
 class Scripted:
-    """Worker, parsing, watch and listener in one: writes down each call and answers as it is told to."""
+    """Worker, parsing, watch and listener in one: records each call and gives the scripted answers."""
 
     def __init__(self) -> None:
         self.clock = Clock()
@@ -74,7 +74,7 @@ class Scripted:
         return [name for name, _ in self.calls if name in STEPS]
 
     def passes(self, runner: Runner, *seconds: float) -> None:
-        """A pass at each of these seconds after the start."""
+        """Make a pass at each of these seconds after the start."""
         for second in seconds:
             self.clock.now = 1000.0 + second
             runner.one_pass()
@@ -163,7 +163,7 @@ def test_it_commits_at_once_when_enough_pages_are_ready_in_all_partitions_togeth
 
 
 class Transactions:
-    """A worker's step whose transactions take so many seconds; ``begun`` is when, after the start."""
+    """A worker's step whose transactions take this many seconds; ``begun`` has the seconds after the start."""
 
     def __init__(self, scripted: Scripted, took: float) -> None:
         self.scripted = scripted
@@ -191,7 +191,7 @@ class Transactions:
 def test_without_a_backlog_it_commits_twice_as_long_after_a_transaction_as_that_took(
     scripted: Scripted, monkeypatch: pytest.MonkeyPatch, took: float, backlog: bool, begins: list[float]
 ) -> None:
-    """And not later than the seconds that were set."""
+    """But not later than the set number of seconds."""
     transactions = Transactions(scripted, took)
     monkeypatch.setattr(scripted, "commit", transactions.commit)
     scripted.partitions, scripted.backlog = {0: Partition(1)}, backlog
@@ -256,7 +256,7 @@ def test_what_the_watch_finds_ends_the_run(scripted: Scripted) -> None:
 
 
 def stops_after(scripted: Scripted, runner: Runner, passes: int) -> None:
-    """Each pass takes a second; after so many the runner is told to stop."""
+    """Let each pass take a second, and tell the runner to stop after ``passes`` of them."""
 
     def heard() -> None:
         scripted.clock.now += 1.0
@@ -323,7 +323,7 @@ def test_it_waits_for_the_last_blocks(scripted: Scripted, acknowledged_after: in
 
 
 def test_for_good_it_parts_when_all_is_written_and_goes_on_until_others_have_taken_over(scripted: Scripted) -> None:
-    """No snapshot is taken meanwhile: they are for the next start here."""
+    """It takes no snapshot in that time: snapshots are for the next start on this machine."""
     runner = scripted.runner()
     runner.stop(for_good=True)
     runner.stop()
@@ -445,7 +445,7 @@ def test_whenever_it_is_stopped_what_was_consumed_is_committed_and_the_next_work
 
 
 def world_goes_on(stage: Stage, clock: Clock) -> None:
-    """Half a second, in which what is on its way arrives."""
+    """Let half a second pass, in which everything on its way arrives."""
     clock.now += 0.5
     stage.world.settle_down()
 

@@ -1,4 +1,4 @@
-"""The tables of legal moves."""
+"""The tables of legal transitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A shard with two holders: who answers, who writes, and what becomes of its state when roles change."""
+"""A shard with two holders: which holder answers, which one writes, and the shard's state when roles change."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class OnMachines(Pair):
         return WorkerResources(snapshots=next(self.given))
 
     def keep(self) -> None:
-        """Whoever takes snapshots takes one, and writes it."""
+        """Let each worker that takes snapshots take one and write it."""
         self.follow_index()
         for keep in (True, False, False):
             for worker in self.workers.values():
@@ -126,7 +126,7 @@ class OnMachines(Pair):
 
     @property
     def written(self) -> list[bool]:
-        """Whether there is a snapshot on the machine of the one and the other."""
+        """Whether there is a snapshot on each of the two machines."""
         return [folder.file(0).exists() for folder in self.folders]
 
 
@@ -146,7 +146,7 @@ def test_only_the_active_holder_takes_snapshots_and_lets_go_of_a_state_when_it_i
     pair.check()
 
 
-# roles that are taken and given
+# roles that are taken away and given
 
 
 def test_a_change_of_roles_costs_no_restore() -> None:

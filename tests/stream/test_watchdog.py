@@ -1,4 +1,4 @@
-"""The watch gives up on a broker that is gone and on a reader that stands still, and on nothing else."""
+"""The watch gives up only on a broker that is gone and on a reader that makes no progress."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PATIENCE = 60.0
 
 
 class Asked:
-    """The part of the log that a watch asks, with a broker that may be away."""
+    """The part of the log that a watch uses, with a broker that may be away."""
 
     def __init__(self, stage: Stage) -> None:
         self._log = stage.worker.log
@@ -33,7 +33,7 @@ class Asked:
 
 
 class Watched:
-    """A worker of a script under watch; ``at`` checks at a second of the clock."""
+    """A watched worker of a script; ``at`` checks at a second of the clock."""
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
@@ -45,7 +45,7 @@ class Watched:
             self.watch.check(second)
 
     def fall_behind(self) -> None:
-        """One record more, and from now on nobody reads it."""
+        """Add a record, which no worker reads from now on."""
         self.stage.play(Page("http://b/"))
         self.stage.gather()
         self.stage.land(FINGERPRINTS)
@@ -154,7 +154,7 @@ def test_a_reader_that_stands_still_while_its_log_goes_on_ends_the_worker() -> N
 
 
 def test_a_reader_that_is_found_behind_for_the_first_time_may_catch_up(watched: Watched) -> None:
-    """However long ago the last answer was: until just now its log may have ended where it reads."""
+    """This holds however long ago the last answer was: until just now its log may have ended at its place."""
     watched.at(0.0)
     watched.fall_behind()
     watched.at(10 * PATIENCE, 11 * PATIENCE)

@@ -130,7 +130,7 @@ def test_what_is_gained_at_the_same_place_shares_a_follower() -> None:
 
 def test_a_shard_gained_later_catches_up_by_itself_and_then_joins() -> None:
     stage = Stage(shards=2).play(A, B, C, COMMIT)
-    stage.play(CRASH)  # nothing was flushed: both shards begin at 0, the partition where it was committed
+    stage.play(CRASH)  # nothing was flushed: both shards begin at 0, the partition begins at its committed offset
     worker = stage.worker
     for _ in range(3):
         worker.poll()
@@ -151,7 +151,7 @@ def test_followers_stop_where_the_one_ahead_stands() -> None:
     worker.take_up()
     behind, ahead = sorted(worker.followers, key=lambda follower: follower.place.batch)
     stage.workers.pop("w2")
-    stage.take_over()  # another worker goes on, and w2 has read the third batch with only one of its followers
+    stage.take_over()  # another worker takes over, and w2 has read the third batch with only one of its followers
     stage.play(Page("http://third/", 0b111), COMMIT)
     behind.read()
     worker.decide()
@@ -167,7 +167,7 @@ def test_a_follower_whose_roles_are_lost_is_closed() -> None:
     assert first.followers == []
 
 
-# what is lost
+# losses
 
 
 def test_a_worker_whose_only_claims_are_lost_is_free_to_claim_again() -> None:
@@ -203,7 +203,7 @@ def test_how_much_memory_the_index_takes_is_told_once_when_all_shards_are_here(
 
 
 def test_a_worker_that_leaves_stands_by_until_others_have_its_shards() -> None:
-    """Verdicts do not wait for them to be restored, nor for those that must hear of it first."""
+    """Verdicts do not wait until the shards are restored, nor until the others have heard of the change."""
     stage = Stage(hedge=5.0).play(A, COMMIT)
     leaves, stays = stage.worker, stage.start()
     stage.workers[stays].poll()
@@ -294,7 +294,7 @@ def test_full_hands_hold_every_partition_back_until_something_is_committed() -> 
 
 
 QUESTIONS_OF_A_START = 15
-"""At least so many are asked by a worker with one partition and two shards, until it works."""
+"""A worker with one partition and two shards makes at least this many requests before it works."""
 
 
 @pytest.mark.parametrize("first", range(QUESTIONS_OF_A_START))

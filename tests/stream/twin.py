@@ -1,4 +1,4 @@
-"""The in-memory twin, as the contract needs it."""
+"""The in-memory twin in the form that the contract needs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from worker.stream.log import Committed, Held, Role
 
 
 class Twin(LogUnderTest):
-    """Everything happens at once, where it is asked for."""
+    """Every event happens at once when a test calls for it."""
 
     def __init__(self, replicas: int = 1) -> None:
         self.replicas = replicas

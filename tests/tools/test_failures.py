@@ -1,4 +1,4 @@
-"""What the handbook's page of failures says, and what it does not quote."""
+"""The content of the handbook's page of failures, and the texts that it does not quote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The deciding rule as it reads: what the compiled one is held to."""
+"""The deciding rule in readable form, with which tests compare the compiled one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def reason_of_unique(claim: Claim) -> str:
 
 
 def _change(decision: Decision, judged: Sequence[Decision], answers: Sequence[Answer]) -> Change | None:
-    """Against the latest survivor of the page's URL: of this batch, else of those in the answers."""
+    """The change since the latest survivor of the page's URL: one of this batch, else one of those in the answers."""
     claim, place = decision.claim, decision.order[1]
     if decision.outcome == DEAD:
         return None

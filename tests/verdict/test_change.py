@@ -1,4 +1,4 @@
-"""What a page's text is to the last one of its URL that survived."""
+"""A page's text compared with the last survivor of its URL."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_survivor_of_this_batch_is_later_than_all_stored_ones() -> None:
 
 
 def test_a_copy_of_another_page_leaves_no_text_to_be_compared_with() -> None:
-    # b's text is that of a, so b is no survivor, and the next fetch of b has nothing before it.
+    # b has the text of a, so b is not a survivor, and the next fetch of b has no earlier text.
     assert changes([claim("a", ONE), claim("b", ONE), claim("b", OTHER)])[2] == Change("none")
 
 

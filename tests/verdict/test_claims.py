@@ -1,4 +1,4 @@
-"""Claims as columns: nothing is lost on the way through a record, and what contradicts itself is refused."""
+"""Claims as columns: nothing is lost on the way through a record, and contradictory columns are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log's clock: what a claim carries, and the watermark that follows from it."""
+"""The log's clock: the time in a claim, and the watermark that follows from it."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_no_page_moves_the_watermark_far_beyond_the_time_when_the_broker_receive
         before = watermark
         watermark = watermark_after(watermark, claims(bounded_clock(fetched, received, ttl)))
         assert before <= watermark <= max(before, received + most_ahead(ttl))
-        # What came within the last nine tenths of the ttl, by the broker's time, has not expired.
+        # Pages that came within the last nine tenths of the ttl, by the broker's time, have not expired.
         assert ttl is None or watermark == before or watermark - ttl <= received - ttl * 0.9
 
 

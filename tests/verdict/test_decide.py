@@ -1,4 +1,4 @@
-"""The deciding rule, in words and against the sequential oracle."""
+"""The deciding rule, in words and compared with the sequential oracle."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_a_shell_without_a_word_is_a_duplicate_of_the_first_with_its_bytes() -> 
 
 
 def test_a_duplicate_never_names_a_duplicate() -> None:
-    # a and b are near, b and c are near, a and c are not: b is no survivor, so c is near to nobody.
+    # a and b are near, b and c are near, a and c are not: b is not a survivor, so c is near to no survivor.
     assert judged([claim("a", 0b00), claim("b", 0b01), claim("c", 0b11)]) == [
         "0 unique first",
         "1 duplicate hamming a (7, 0)",
@@ -227,7 +227,7 @@ claims = st.builds(
 def shards_answer(
     batch: int, asked: Sequence[Claim], kept: Sequence[tuple[Order, Claim]], void: set[int], shards: int
 ) -> Iterator[Answer]:
-    """What the shards answer, by the definition: the earliest of their own survivors that is near."""
+    """The shards' answers by the definition: the earliest of their own survivors that is near."""
     for shard in range(shards):
         own = [(order, survivor) for order, survivor in kept if home_shard(survivor, shards) == shard]
         hits = []
@@ -379,7 +379,7 @@ def test_the_compiled_rule_is_the_definition(
     void: set[int],
     near: SimHashNear | AccurateNear,
 ) -> None:
-    # Each survivor lives in one shard, so no two shards tell of the same one.
+    # Each survivor lives in one shard, so no two shards name the same one.
     apart = [
         [one._replace(order=(one.order[0], 3 * one.order[1] + shard)) for one in seen[shard]] for shard in range(3)
     ]

@@ -1,4 +1,4 @@
-"""What copies tell of the page that they are copies of."""
+"""Findings about an original from its copies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HOST = "http://a.example/"
 
 
 def page(path: str, *, names: str | None = None, status: int = 200, text: int = 0, host: str = HOST) -> Claim:
-    """A page of one text, at a path of a host."""
+    """A page with this text, at a path of a host."""
     canonical = 0 if names is None else hash_bytes((names if "://" in names else HOST + names).encode())
     return Claim(
         partition=0, offset=0, clock=0, url=host + path, fingerprint=text, tokens=9, status=status, canonical=canonical
@@ -47,7 +47,7 @@ class Told:
         return list(hints.findings)
 
     def copies_of(self, survivor: str, *pages: Claim) -> list[SurvivorFinding]:
-        """Of a survivor that was stored long ago."""
+        """The findings from copies of a survivor that was stored long ago."""
         hits = [
             Hit(place=number, order=(-1, 0), url=HOST + survivor, distance=0, reason="exact-text")
             for number in range(len(pages))

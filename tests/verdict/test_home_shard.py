@@ -1,4 +1,4 @@
-"""Which one shard stores a survivor."""
+"""The shard that stores a survivor."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ U32 = (1 << 32) - 1
 
 
 def page(number: int, title: str | None = "", *, url: str = "", text: int = 0, template: str = "p") -> Claim:
-    """A product; its title is its own where none is given, and None for no title."""
+    """A product page; it has a title of its own where none is given, and no title with None."""
     spelled = title or f"Shop | Product {number}"
     return Claim(
         partition=0,
@@ -40,7 +40,7 @@ def page(number: int, title: str | None = "", *, url: str = "", text: int = 0, t
 
 
 def unlike(number: int) -> int:
-    """A text that is near to no other of these."""
+    """A text that is near to no other text here."""
     return hash_text(f"text {number}")
 
 

@@ -1,4 +1,4 @@
-"""Which texts stand under several titles of a site, and what is remembered of them."""
+"""Finds texts that have several titles on a site, and remembers them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MIB: Final = 1 << 20
 
 
 def page(title: int = 2, bands: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7, 8), **fields: Any) -> Claim:
-    """A doubted page of site 7, with a sketch's bands or, where these are none, by its fingerprint alone."""
+    """A doubted page of site 7, with the bands of a sketch or, where there are none, only with its fingerprint."""
     given: dict[str, Any] = {"fingerprint": 5, "tokens": LEAST_ACROSS, "site": 7, "doubt": DOUBTED, **fields}
     packed = struct.pack("<8I", *bands) if bands else b""
     return Claim(partition=0, offset=0, clock=0, url="http://a.example/", title=title, bands=packed, **given)
@@ -32,7 +32,7 @@ def marked(table: TitlesOfTexts, pages: list[Claim]) -> tuple[list[int], bytes]:
 
 
 def doubts(pages: list[Claim], table: TitlesOfTexts | None = None) -> list[int]:
-    """Of pages that are claimed one after the other."""
+    """The doubts of pages that are claimed one after the other."""
     table = TitlesOfTexts() if table is None else table
     return [doubt for claim in pages for doubt in marked(table, [claim])[0]]
 
@@ -166,17 +166,17 @@ def test_what_came_long_ago_is_forgotten_unless_it_comes_again() -> None:
 def test_an_attacker_who_fills_it_makes_it_no_larger_than_it_may_be() -> None:
     chance, scope, pages = random.Random(1), (1 << 64) - 1, list[Claim]()
     words_of = [*(0b111 | 1 << place for place in range(3, 7)), *(0xFFF << place for place in range(12, 60, 12))]
-    for _ in range(2_200):  # two generations and more, each key under as many titles as are kept
+    for _ in range(2_200):  # more than two generations, each key with as many titles as are kept
         bands = tuple(chance.getrandbits(32) for _ in range(8))
         site = chance.getrandbits(32)
         for words in words_of:
             title = chance.getrandbits(32)
             pages.append(page(title, bands, site=site, scope=scope, title_words=words))
     claims = Claims.of(pages)
-    TitlesOfTexts(most=1)  # loads what is compiled
+    TitlesOfTexts(most=1)  # loads the compiled code
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
-    table = TitlesOfTexts(most=8_000)  # an eighth of what it is otherwise
+    table = TitlesOfTexts(most=8_000)  # an eighth of the default
     table.mark(claims)
     evidence = table.keep()
     assert evidence.count(bytes(EVIDENCE_BYTES)) == 2

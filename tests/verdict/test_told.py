@@ -1,4 +1,4 @@
-"""What is told of a decision."""
+"""The reports on a decision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of titles as it reads: what the compiled one is held to, mark for mark and row for row."""
+"""The table of titles in readable form, with which tests compare the compiled one, mark for mark and row for row."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ _M32: Final = (1 << 32) - 1
 
 
 class _Title(NamedTuple):
-    """What stands for it in a claim, and for its words."""
+    """The numbers that stand in a claim for a title and for its words."""
 
     title: int
     words: int
 
 
 _Generation: TypeAlias = dict[int, tuple[_Title, ...]]
-"""From a key, with the site and scope of its text, to its titles."""
+"""Maps a key, with the site and scope of its text, to its titles."""
 _Keys: TypeAlias = tuple[int, ...]
 
 
 class TitlesByDefinition:
-    """A table of at most ``most`` keys, and as many of before.
+    """A table of at most ``most`` keys, and as many earlier ones.
 
-    A key is looked for in the young generation, then in the old one, from which it is taken over. When the young one is
-    full it becomes the old one, and what that held is forgotten.
+    A key is searched in the young generation, then in the old one, from which it is moved to the young one. When the
+    young generation is full, it becomes the old one, and the keys of the previous old one are forgotten.
     """
 
     def __init__(self, most: int) -> None:
@@ -50,12 +50,12 @@ class TitlesByDefinition:
         self.told = b""
 
     def __len__(self) -> int:
-        """Keys in the young generation."""
+        """The number of keys in the young generation."""
         return self._count
 
     def mark(self, claim: Claim) -> int:
-        """How far its text is doubted by what was counted before; then it is counted itself, and ``told`` has the rows
-        by which ``learn`` comes to the same, none where nothing changed."""
+        """How far the claim's text is doubted by the counts so far. Then the claim is counted too, and ``told`` has the
+        rows with which ``learn`` gets to the same state, none where nothing changed."""
         self.told = b""
         if not claim.site or claim.doubt == TEMPLATE:
             return claim.doubt
@@ -65,7 +65,7 @@ class TitlesByDefinition:
         return TEMPLATE if is_template else claim.doubt
 
     def learn(self, evidence: bytes) -> None:
-        """Count what rows of evidence say."""
+        """Count the content of rows of evidence."""
         for scope, site, title, words, *keys in _ROW.iter_unpack(evidence):
             if title:
                 self._see(scope << 32 | site, _Title(title, words), tuple(keys))
@@ -74,7 +74,8 @@ class TitlesByDefinition:
                 self._old = {} if scope else self._old
 
     def evidence(self) -> bytes:
-        """Rows by which ``learn`` brings any table to this state: at most as many as it holds titles of keys."""
+        """Rows with which ``learn`` brings any table to this state: at most as many rows as the table holds titles of
+        keys."""
         if not self._young and not self._old:
             return b""
         young = b"".join(_rows_of(self._young))
@@ -103,7 +104,7 @@ class TitlesByDefinition:
         return turned + _ROW.pack(whose >> 32, whose & _M32, *title, *keys) if changed else turned
 
     def _see(self, whose: int, title: _Title, keys: _Keys) -> bool:
-        """Whether the young generation did not know it yet."""
+        """Add a title to its keys; whether the young generation did not know it yet."""
         changed = False
         only = (title,)
         for place in _places(whose, keys):
@@ -124,14 +125,15 @@ class TitlesByDefinition:
 
 
 def _is_another(title: _Title, than: Iterable[_Title], doubt: int) -> bool:
-    """Whether a title is none of these; for an announced text, and alike to none."""
+    """Whether a title is none of these titles; for an announced text, whether it is also similar to none."""
     if doubt == ANNOUNCED:
         return not any(alike(title.words, each.words) for each in than)
     return all(title.title != each.title for each in than)
 
 
 def _is_wanted(title: _Title, held: tuple[_Title, ...]) -> bool:
-    """Whether it is remembered beside those that are held. The first few are; later ones if they are alike to none."""
+    """Whether a title is remembered in addition to the held ones. The first few are; later ones if they are similar to
+    none."""
     if any(title.title == each.title for each in held):
         return False
     if len(held) < _KEPT:
@@ -149,7 +151,7 @@ def _whose(claim: Claim) -> int:
 
 
 def _keys_of(claim: Claim) -> _Keys:
-    """Eight of them, 32 bits each, 0 for none."""
+    """The claim's eight keys, 32 bits each, 0 for none."""
     if claim.bands:
         return _KEYS.unpack(claim.bands)
     text = claim.text_hash if claim.fingerprint is None else claim.fingerprint
@@ -157,14 +159,14 @@ def _keys_of(claim: Claim) -> _Keys:
 
 
 def _places(whose: int, keys: _Keys) -> Iterator[int]:
-    """Where a table has these keys of a site."""
+    """The places at which a table has these keys of a site."""
     for number, key in enumerate(keys, whose << 3):
         if key:
             yield number << 32 | key
 
 
 def _rows_of(generation: _Generation) -> Iterator[bytes]:
-    """Rows that say all that it holds. Those of the titles that a key had first come first."""
+    """Rows with everything in a generation. Rows of a key's first titles come first."""
     rows: dict[tuple[int, int, _Title, int], list[int]] = {}
     before: Counter[tuple[int, int, _Title, int]] = Counter()
     for place, titles in generation.items():

@@ -23,7 +23,7 @@ STEPS = ("open", "pwrite", "fsync", "replace", "unlink", "close")
 
 @contextmanager
 def noted(before: Callable[[str], None]) -> Iterator[None]:
-    """Call it before each step that the system takes for us."""
+    """Call ``before`` before each system call."""
     kept = {name: getattr(os, name) for name in STEPS}
 
     def noting(name: str) -> Callable[..., Any]:
@@ -43,7 +43,7 @@ def noted(before: Callable[[str], None]) -> Iterator[None]:
 
 
 def is_killed(work: Callable[[], None], at: int) -> bool:
-    """Whether another process that does this work was killed before its step of this number; there may be fewer."""
+    """Whether another process that does this work was killed before this step; there may be fewer steps."""
     child = os.fork()
     if not child:
         left = at
@@ -96,7 +96,7 @@ def test_a_replacement_is_on_the_disk_before_it_has_its_name_and_its_name_before
 def test_killed_at_any_write_what_was_there_before_is_whole_and_the_rest_is_a_beginning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The system may take a part of what is written each time."""
+    """At each write the system may take only a part of the bytes."""
     pwrite = os.pwrite
     monkeypatch.setattr(os, "pwrite", lambda file, content, offset: pwrite(file, content[:1000], offset))
     path = tmp_path / "file"
@@ -194,7 +194,7 @@ def test_who_gets_a_file_that_its_holder_has_removed_takes_the_one_that_has_the_
     flock, held = fcntl.flock, [first]
 
     def late(file: int, how: int) -> None:
-        while held:  # the other one has opened the file by now
+        while held:  # the other process has opened the file by now
             path.unlink()
             held.pop().close()
         flock(file, how)

@@ -1,4 +1,4 @@
-"""What is to be forgotten, as a record says it: no condition that says nothing clear."""
+"""The conditions in records of forgetting: unclear ones are refused."""
 
 from __future__ import annotations
 

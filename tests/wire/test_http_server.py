@@ -1,4 +1,5 @@
-"""One thread answers whoever asks, whatever others do: those who only connect, ask slowly, or do not take an answer."""
+"""One thread answers every client, whatever other clients do: some only connect, some send slowly, some do not take an
+answer."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nalive\n"
 
 
 class Served:
-    """A server, its address, and the heads that it was asked to reply to. ``/last`` is answered for the last time."""
+    """A server, its address, and the heads of its requests. After the answer to ``/last`` the connection ends."""
 
     def __init__(self) -> None:
         self.heads: list[bytes] = []
@@ -40,7 +41,7 @@ class Served:
         return client
 
     def answers(self) -> bool:
-        """Somebody new is answered."""
+        """Whether a new client gets an answer."""
         with self.connect(ASKED) as client:
             return comes(client, len(ANSWER)) == ANSWER
 
@@ -53,7 +54,7 @@ def served() -> Iterator[Served]:
 
 
 def comes(client: socket.socket, length: int | None = None) -> bytes:
-    """So many bytes, or all up to the end of the connection."""
+    """This many bytes, or all bytes up to the end of the connection."""
     found = b""
     try:
         while (length is None or len(found) < length) and (part := client.recv(65536)):
@@ -113,7 +114,7 @@ def test_clients_that_only_begin_keep_nobody_from_an_answer_however_many_they_ar
         assert served.answers()
         assert threading.active_count() == threads
         assert len(served.server._connections) <= MOST_CONNECTIONS
-        kept.sendall(ASKED)  # who has asked before is not given up for who never asks
+        kept.sendall(ASKED)  # clients that never send a request do not displace one that has
         assert comes(kept, len(ANSWER)) == ANSWER
 
 
@@ -126,7 +127,7 @@ def test_a_head_that_comes_byte_by_byte_is_not_waited_for(
         if before:
             assert client.recv(65536)
         give_up = time.monotonic() + 60
-        with pytest.raises(OSError):  # it is closed
+        with pytest.raises(OSError):  # the connection is closed
             while time.monotonic() < give_up:
                 client.sendall(b"x")
                 time.sleep(0.05)

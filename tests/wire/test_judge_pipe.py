@@ -44,7 +44,7 @@ def test_what_is_said_and_asked_comes_as_it_was_sent_one_after_the_other() -> No
 
 
 def test_the_form_is_the_one_that_the_greeting_names() -> None:
-    """Two ends of different versions must find it out: with other bytes here, the greeting has another number."""
+    """Sides of different versions must notice: with other bytes here, the greeting needs another number."""
     pipe = BytesIO()
     write_frame(pipe, PageToJudge((("url", b"u"),), b"v"))
     write_frame(pipe, JudgeOpened(1))

@@ -1,4 +1,4 @@
-"""What servers call their pages, and what pages without a name begin with."""
+"""Servers' names for the types of pages, and the beginnings of pages without a type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What travels on the topics: written and read back, and refused when it is torn or foreign."""
+"""The records on the topics: written and read back, and refused when torn or foreign."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ MESSAGES: dict[type[Any], st.SearchStrategy[Batch | Answer]] = {Batch: BATCHES, 
 
 
 def block(count: int = 2, **changes: object) -> Block:
-    """A block whose columns are zeros, but for the changes."""
+    """A block whose columns are zeros except for the changes."""
     fields: dict[str, object] = {
         "scheme": b"schemeid",
         "writer": b"w",
@@ -94,7 +94,7 @@ def block(count: int = 2, **changes: object) -> Block:
 
 
 def with_payload(value: bytes, payload: bytes) -> bytes:
-    """The same envelope round another payload, its length and checksum right."""
+    """The same envelope around another payload, with the right length and checksum."""
     return value[:4] + struct.pack("<II", len(payload), zlib.crc32(payload)) + payload
 
 
@@ -147,7 +147,7 @@ def test_what_no_reader_can_follow_to_its_depth_is_refused() -> None:
     kind, count = struct.unpack_from(">BH", batch, 12)
     assert kind == 0xDC, "an array that says in 16 bits how many fields it has"
     one_more = struct.pack(">BH", kind, count + 1)
-    with pytest.raises(UnreadableRecord, match="recursion"):  # as a field more than this version reads
+    with pytest.raises(UnreadableRecord, match="recursion"):  # like a field that this version does not read
         decode(Batch, with_payload(batch, one_more + batch[15:] + deep))
 
 
@@ -165,7 +165,7 @@ def test_one_damaged_byte_is_noticed(place: int, flip: int) -> None:
     place %= len(value)
     value[place] ^= flip
     if place == 3:
-        return  # the reserved byte may come to mean something that old readers can leave alone
+        return  # the reserved byte may later get a meaning that old readers can ignore
     with pytest.raises(Refused if place == 2 else UnreadableRecord):  # the version's byte
         decode(Block, bytes(value))
 

@@ -1,4 +1,4 @@
-"""Moments of any spelling come to the same milliseconds."""
+"""Moments in all spellings give the same milliseconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What others read of what was found: written and read back, and refused when it is anything else."""
+"""Results for other programs: written and read back; anything else is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The topics: what hangs on their partitions and policies."""
+"""The topics: the effects of their partitions and policies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What differs from page to page is replaced by the name of its kind."""
+"""Parts that differ from page to page are replaced by the names of their kinds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VARIABLES: Final = {
     "{id}": st.uuids().map(str) | st.binary(min_size=16, max_size=20).map(lambda data: "a1" + data.hex()),
     "{words}": st.lists(st.text(string.ascii_lowercase, min_size=1), min_size=3, max_size=6).map("-".join),
 }
-"""What may stand in a path in place of a kind's name."""
+"""The values that a kind's name stands for in a path."""
 HANGING: Final = [
     *(
         "https://a.example/" + segment
@@ -38,7 +38,7 @@ HANGING: Final = [
     ),
     "https://" + "a." * 100_000 + "/x",
 ]
-"""Paths at which a pattern hung, or one could."""
+"""Paths on which a pattern hung, or could hang."""
 LITERALS: Final = ("shop", "about-us", "Calendar", "b")
 
 

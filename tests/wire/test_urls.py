@@ -27,11 +27,11 @@ from crawler_plugin.wire.urls import (
 from tests.labelled import URL_TESTS
 
 RECORDED: Final = {"url-1": "692cd464413412f0"}
-"""Of each version of the rule, a digest of what it makes of ``odd_urls``: another one is another version."""
+"""For each version of the rule, a digest of its results for ``odd_urls``: another digest is another version."""
 BROWSERS: Final = ("http", "https", "ws", "wss", "ftp")
 """Schemes for which the rule follows the URL standard."""
 REFUSED_BY_BROWSERS: Final = re.compile(r"xn--(?:pokxncvks)?[/.]?$|[\ufffd\uffff]|%EF%BF%BD", re.IGNORECASE)
-"""Names that DNS cannot have; what no page was ever fetched from needs no second rule here."""
+"""Names that cannot exist in DNS: no page was ever fetched from them, so they need no second rule here."""
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_what_browsers_take_for_one_url_is_one(standards: Path) -> None:
 
 
 def odd_urls(count: int) -> list[str]:
-    """URLs with all that the rule knows, drawn by a fixed seed."""
+    """URLs with all features that the rule handles, drawn with a fixed seed."""
     chance = random.Random(35)
     hosts = ["A.example", "a.example.", "münchen.example", "XN--MNCHEN-3YA.example", "ｅ.example", "straße.example"]
     hosts += [
@@ -250,7 +250,7 @@ def odd_urls(count: int) -> list[str]:
 
 
 def test_the_rule_is_the_one_that_its_name_stands_for() -> None:
-    """Where this fails, either undo the change, or give the rule another name: an index knows its URLs by it."""
+    """When this fails, either undo the change or give the rule another name: an index knows its URLs by that name."""
     urls = odd_urls(2000)
     spelled = "\n".join(map(canonical_url, urls))
     assert hashlib.blake2b(spelled.encode(), digest_size=8).hexdigest() == RECORDED[CANONICALIZATION]
@@ -280,7 +280,7 @@ def test_no_url_is_looked_at_for_long_to_see_that_it_is_canonical() -> None:
     ids=["dots", "query", "host", "userinfo", "port", "slashes", "blanks", "IDN", "IPv6", "numbers", "number"],
 )
 def test_a_url_of_a_million_characters_is_spelled_or_refused_in_line_with_its_length(url: str) -> None:
-    """What takes the square of the time would take hours here, and run into pytest's limit."""
+    """A rule with quadratic time would take hours here, and run into pytest's limit."""
     try:
         assert len(canonical_url(url)) <= 3 * len(url)
     except ValueError as refused:

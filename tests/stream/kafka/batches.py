@@ -1,4 +1,4 @@
-"""Record batches in the message format v2, as brokers give them out: whole, forged and cut off."""
+"""Record batches in the message format v2, as brokers send them: whole, forged and cut off."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def records_of(contents: Sequence[Fields]) -> bytes:
 
 
 def sealed(packed: bytes, codec: int, count: int, base: int = 0, last: int | None = None) -> bytes:
-    """A batch around what is compressed already, dated by the broker; ``last`` is the delta of its last offset."""
+    """A batch around compressed records, dated by the broker; ``last`` is the delta of its last offset."""
     delta = count - 1 if last is None else last
     after = struct.pack(">hiqqqhii", codec | LOG_APPEND_TIME, delta, TIME, TIME, -1, -1, -1, count) + packed
     return struct.pack(">qiibI", base, len(after) + 9, 0, 2, crc32c.crc32c(after)) + after
 
 
 def batch(kind: str, contents: Sequence[Fields], base: int = 0) -> bytes:
-    """A sound batch."""
+    """A correct batch."""
     codec, compress = CODECS[kind]
     return sealed(compress(records_of(contents)), codec, len(contents), base)

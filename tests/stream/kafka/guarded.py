@@ -1,4 +1,4 @@
-"""A real broker that wants a login: PLAIN and SCRAM, in the clear and over TLS."""
+"""A real broker that requires a login: PLAIN and SCRAM, in the clear and over TLS."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ SCRAM_MODULE: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
 
 class Guarded(NamedTuple):
-    """Where it listens: to whom it knows already, and to those who log in, by ``kafka.security_protocol``."""
+    """Its addresses: one for clients without a login, and those for clients that log in, by
+    ``kafka.security_protocol``."""
 
     admin: str
     addresses: dict[str, str]
     authority: Path
 
     def login(self, protocol: str, mechanism: str, password: str = PASSWORD) -> list[str]:
-        """Settings of somebody who logs in."""
+        """Settings of a client that logs in."""
         settings = [
             f"kafka.bootstrap_servers={self.addresses[protocol]}",
             f"kafka.security_protocol={protocol}",
@@ -49,7 +50,7 @@ class Guarded(NamedTuple):
 
 
 def alter(bootstrap: str, alterations: list[Any]) -> None:
-    """One after the other: a request may name a user once."""
+    """Make the alterations one after the other: a request may name a user only once."""
     admin = KafkaAdminClient(bootstrap_servers=bootstrap)
     try:
         for alteration in alterations:
@@ -60,7 +61,7 @@ def alter(bootstrap: str, alterations: list[Any]) -> None:
 
 @contextmanager
 def guarded_broker(folder: Path) -> Iterator[Guarded]:
-    """It runs inside the block."""
+    """The broker runs inside the block."""
     ports = {"SASL_PLAINTEXT": free_port(), "SASL_SSL": free_port()}
     pem = certificate(folder / "broker.pem")
 
@@ -88,7 +89,7 @@ def guarded_broker(folder: Path) -> Iterator[Guarded]:
                 "sasl.enabled.mechanisms": ",".join(MECHANISMS),
                 "ssl.keystore.type": "PEM",
                 "ssl.keystore.location": str(pem),
-                # Whoever is logged in is asked again after so long; what was revoked ends then.
+                # A client that is logged in must log in again after this time; revoked credentials end then.
                 "connections.max.reauth.ms": "5000",
             }
         )

@@ -1,4 +1,5 @@
-"""A real broker that wants OAUTHBEARER tokens, checked by Kafka's own validator with the public key of our issuer."""
+"""A real broker that requires OAUTHBEARER tokens; Kafka's own validator checks them with the public key of our
+issuer."""
 
 from __future__ import annotations
 
@@ -17,18 +18,18 @@ from worker.broker.server import LocalBroker
 
 PACKAGE: Final = "org.apache.kafka.common.security.oauthbearer"
 REAUTHENTICATE_MS: Final = 60_000
-"""Longer than the tests' tokens live: a connection lasts as long as its token, or logs in again before."""
+"""Longer than the lifetime of the tests' tokens: a connection lasts as long as its token, or logs in again before."""
 
 
 class ByToken(NamedTuple):
-    """Where it listens: to whom it knows already, and to those who show a token of this issuer."""
+    """Its addresses: one for clients without a login, and one for clients with a token of this issuer."""
 
     admin: str
     address: str
     issuer: Issuer
 
     def login(self, **given: Any) -> list[str]:
-        """Settings of somebody who logs in."""
+        """Settings of a client that logs in."""
         settings = {
             "bootstrap_servers": self.address,
             "security_protocol": "SASL_PLAINTEXT",
@@ -50,7 +51,7 @@ class ByToken(NamedTuple):
 
 @contextmanager
 def oauth_broker(folder: Path) -> Iterator[ByToken]:
-    """It runs inside the block, and so does the issuer."""
+    """The broker and the issuer run inside the block."""
     port = free_port()
     with issuer(folder) as running, pytest.MonkeyPatch.context() as patched:
         keys = running.write_keys(folder / "keys.json").as_uri()
@@ -69,7 +70,7 @@ def oauth_broker(folder: Path) -> Iterator[ByToken]:
                 "sasl.oauthbearer.jwks.endpoint.url": keys,
                 "sasl.oauthbearer.expected.audience": AUDIENCE,
                 "sasl.oauthbearer.expected.issuer": NAME,
-                # Else a token is good for another half minute.
+                # Otherwise a token is accepted for another half minute.
                 "sasl.oauthbearer.clock.skew.seconds": "0",
             }
 

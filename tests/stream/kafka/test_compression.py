@@ -1,4 +1,4 @@
-"""What is packed here is unpacked there."""
+"""Records that are compressed here are decompressed by other programs."""
 
 from __future__ import annotations
 

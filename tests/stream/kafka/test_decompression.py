@@ -1,4 +1,4 @@
-"""Compressed batches unpack to what was packed, in pieces, and those that cannot be read end."""
+"""Compressed batches unpack in pieces to the original bytes, and unreadable ones come to an end."""
 
 from __future__ import annotations
 

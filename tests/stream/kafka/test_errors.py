@@ -1,4 +1,4 @@
-"""What kafka-python raises means for a worker: who must act, and what to do."""
+"""The meaning of kafka-python's errors for a worker: who must act, and the next step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What fails for good ends the worker with who must act; what may pass is repeated, and told meanwhile."""
+"""A permanent failure ends the worker and names who must act; a passing failure is retried and logged."""
 
 from __future__ import annotations
 

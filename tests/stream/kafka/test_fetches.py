@@ -1,4 +1,4 @@
-"""A consumer is polled when that can bring something, and not otherwise; against the real broker."""
+"""A consumer is polled only when a poll can bring records; against the real broker."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from worker.stream.kafka.unpacking import unpack_bounded
 pytestmark = pytest.mark.cluster
 
 LONG_MS = 20_000
-"""The broker keeps a question without an answer for so long: none comes of itself during a test."""
+"""How long the broker keeps a fetch without records: no answer comes by itself during a test."""
 
 
 class Looked:
@@ -38,7 +38,7 @@ class Looked:
         return [record.value for record in self.consumer.poll(timeout_ms=0).get(self.here, [])]
 
     def commit(self) -> None:
-        """Poll until a question is under way; only then can a consumer be left alone."""
+        """Poll until a fetch is under way; only then can a consumer be left alone."""
         wait_for(lambda: not self.fetches.worth_a_poll() or self.poll(), "a question under way", pause=0.01)
 
 
@@ -90,6 +90,6 @@ def test_it_is_polled_now_and_then_whatever_it_shows(looked: Looked) -> None:
 def test_it_is_polled_while_nothing_is_under_way(looked: Looked) -> None:
     looked.consumer.pause(looked.here)
     for _ in range(3):
-        # The poll before has asked the client's thread to ask, which finds nothing to ask for.
+        # The poll before has told the client's thread to fetch, which finds nothing to fetch.
         wait_for(looked.fetches.worth_a_poll, "nothing to be under way", pause=0.001)
         assert looked.poll() == []

@@ -1,4 +1,4 @@
-"""Where kafka-python surprises: each of its traps against the real broker, past what the port's contract says."""
+"""Surprises of kafka-python: each of its traps against the real broker, beyond the port's contract."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def poison(world: KafkaUnderTest, topic: str, partition: int = 0) -> int:
 
 
 def delete_before(world: KafkaUnderTest, topic: str, offset: int) -> None:
-    """What retention does in time."""
+    """Delete earlier records, as retention does in time."""
     admin = KafkaAdminClient(**world.options)
     try:
         admin.delete_records({TopicPartition(world.prefix + topic, 0): offset})
@@ -165,7 +165,7 @@ def test_pages_that_are_gone_before_they_were_read_are_refused(world: KafkaUnder
 
 
 def namesake(world: KafkaUnderTest, name: str) -> Member:
-    """A worker of this name, and of the same ``kafka.instance_id`` as each other one that is made here."""
+    """A worker with this name, and with the same ``kafka.instance_id`` as all workers that are made here."""
     log = KafkaLog(
         world.options,
         prefix=world.prefix,
@@ -182,7 +182,7 @@ def namesake(world: KafkaUnderTest, name: str) -> Member:
 
 
 def test_who_comes_back_under_its_own_name_goes_on(world: KafkaUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it sends under the id before is refused in the words that a namesake's would be."""
+    """The broker refuses its sends under the earlier id in the words that it would use for a namesake."""
     member = namesake(world, "paused")
     world.balance(member)
     log, pages = member.log, member.log.pages()
@@ -192,7 +192,7 @@ def test_who_comes_back_under_its_own_name_goes_on(world: KafkaUnderTest, monkey
     assert pages.membership().member != before.member
     assert world.ended(log.transact([], {0: Committed(1, "")}, before)) == [Sent.FAILED]
     assert "was lost while it was made" in log.failing()[0]
-    with monkeypatch.context() as too_late:  # it is put out between the proof and its use
+    with monkeypatch.context() as too_late:  # it is evicted between the proof and its use
         too_late.setattr(pages, "proof", lambda membership, *_: membership.proof)
         assert world.ended(log.transact([], {0: Committed(1, "")}, before)) == [Sent.FAILED]
         assert "has joined its group anew" in log.failing()[0]
@@ -201,7 +201,7 @@ def test_who_comes_back_under_its_own_name_goes_on(world: KafkaUnderTest, monkey
 
 
 def test_who_is_replaced_under_its_own_name_is_told_so(world: KafkaUnderTest) -> None:
-    """By its second transaction; its polls never tell."""
+    """Its second transaction tells it; its polls never do."""
     first, second = namesake(world, "first"), namesake(world, "second")
     world.balance(first)
     world.balance(second)

@@ -1,4 +1,4 @@
-"""A login that the broker refuses is a wrong setting and no broker that is away, whenever it is refused."""
+"""A login that the broker refuses counts as a wrong setting, not as a missing broker, whenever it is refused."""
 
 from __future__ import annotations
 
@@ -86,5 +86,5 @@ def test_credentials_that_are_taken_away_end_a_worker_that_runs(
         wait_for(lambda: not worker.alive, "the worker to end", 120)
         said = worker.said()
         assert worker.process.returncode == 2, said[-3000:]
-        assert "worker: error: the broker refused the login of" in said  # to who reads or who writes, whoever is first
+        assert "worker: error: the broker refused the login of" in said  # of the reader or the writer
         assert "Traceback" not in said

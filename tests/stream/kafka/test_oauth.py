@@ -28,7 +28,7 @@ pytestmark = pytest.mark.cluster
 
 HEADERS = PageMeta(url="https://example.com/").to_headers()
 SHORT_S = 8
-"""How long a token lives of which a worker needs several. Kafka counts whole seconds, and a busy machine takes some."""
+"""The lifetime of tokens of which a worker needs several. Kafka counts whole seconds, and a busy machine takes some."""
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def test_a_token_that_the_broker_refuses_is_told_with_what_it_says(
 ) -> None:
     signed = by_token.issuer.token(**claims)
     if not claims:
-        signed = signed[:-8] + "AAAAAAAA"  # the signature is another one
+        signed = signed[:-8] + "AAAAAAAA"  # a wrong signature
     options = options_of(by_token.login(sasl_oauth_token_file=written(tmp_path, signed)))
     with (
         pytest.raises(
@@ -88,7 +88,7 @@ def test_an_issuer_that_is_away_is_told_instead_of_the_broker(by_token: ByToken)
     login = by_token.login(**by_token.credentials())
     options = options_of(login)
     by_token.issuer.answer = (503, b"")
-    options["sasl_oauth_token_provider"] = token_provider(by_token.credentials())  # it has asked nobody yet
+    options["sasl_oauth_token_provider"] = token_provider(by_token.credentials())  # it has not asked its source yet
     with pytest.raises(Unavailable, match=r"answered 503; see that the issuer is well"), reaching(options):
         KafkaConsumer(**options)
     with pytest.raises(Unavailable, match="answered 503"):
@@ -100,7 +100,7 @@ def test_a_worker_goes_on_over_many_tokens_and_a_short_absence_of_the_issuer(
 ) -> None:
     by_token.issuer.lifetime = SHORT_S
     few = ["topics.partitions=1", "topics.shards=1"]
-    # What looks from outside goes in by the other door: the last setting is the one that counts.
+    # Readers from outside use the other address: the last setting counts.
     login = by_token.login(**by_token.credentials())
     with Cluster(by_token.admin, topic_prefix, tmp_path, [*few, *login]) as cluster:
         worker = cluster.start_worker()

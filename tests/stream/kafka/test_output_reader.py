@@ -1,4 +1,4 @@
-"""What a reader of the outputs sees, on the real broker: committed records, each once, and never those of an abort."""
+"""Readers of the outputs, on the real broker: they see committed records, each once, and never those of an abort."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def delivered(record: Verdict) -> Delivered:
 def transact(
     options: dict[str, object], prefix: str, written: Sequence[Written], *, commit: bool, first: int = 0
 ) -> None:
-    """Each to another partition, from the ``first`` on."""
+    """Write each record to another partition, from ``first`` on."""
     producer = KafkaProducer(**options, transactional_id=f"{prefix}writer", acks="all")
     try:
         producer.init_transactions()
@@ -112,7 +112,7 @@ def test_a_reader_goes_on_with_what_is_committed_after_it_began(options: dict[st
         for number in range(3):
             transact(options, topic_prefix, committed(verdict(number)), commit=True)
             found: list[Output] = []
-            while not found:  # a commit returns before its markers stand in the partitions and make it visible
+            while not found:  # a commit returns before its markers are in the partitions and make it visible
                 found += reader.read(0.5)
             ends = reader.ends()
             while reader.standing_before(ends):

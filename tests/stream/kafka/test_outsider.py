@@ -1,4 +1,4 @@
-"""Commands look at the broker, and write to it, without being a member of any group."""
+"""Commands read from the broker, and write to it, without being a member of any group."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_consumed_offsets_are_set_only_while_nobody_is_in_the_group(world: Kafka
 
 
 def ended(world: KafkaUnderTest, member: Member, *, leave: bool = False) -> None:
-    """The member stops in order."""
+    """Stop the member in order."""
     world.members.remove(member)
     kafka_log(member).close(4, leave=leave)
 
@@ -111,7 +111,7 @@ def test_a_worker_that_leaves_gives_its_places_to_the_others_at_once(world: Kafk
 
 
 def test_a_worker_without_a_shard_leaves_when_it_stops(world: KafkaUnderTest, view: ClusterView) -> None:
-    """Hardly anything moves then, and it owns nothing that could carry its note."""
+    """Hardly anything moves then, and it owns no partition that could carry its note."""
     members = [world.member(str(number), f"w{number}") for number in range(SHARDS + 1)]
 
     def is_shared_out() -> bool:

@@ -1,4 +1,4 @@
-"""Parts of kafka-python without a public name stand in two files, and the installed version has them."""
+"""Only two files touch parts of kafka-python without a public name, and the installed version has them."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ OF_OWN_CLASSES: Final = {
         "_send_fetches_async",
     ),
 }
-"""Of classes of kafka-python's that ours derive from."""
+"""Private names of classes of kafka-python that our classes derive from."""
 OF_TUPLES: Final = {"_replace", "_asdict", "_fields"}
 OF_SCRAPY: Final = {"_parse"}
-"""What Scrapy calls of a spider where a request names no callback; a ``CrawlSpider`` has its rules there."""
+"""The method of a spider that Scrapy calls where a request names no callback; a ``CrawlSpider`` has its rules there."""
 OF_SYS: Final = {"_current_frames"}
 """Documented as part of the standard library."""
 
@@ -36,7 +36,7 @@ def test_the_installed_kafka_python_has_every_part_that_is_touched() -> None:
 
 
 def foreign_privates(path: Path) -> list[str]:
-    """Private attributes that a file touches of objects of classes that it does not define."""
+    """Private attributes, of objects of foreign classes, that a file touches."""
     tree = ast.parse(path.read_bytes())
     own = {
         node.attr

@@ -1,4 +1,4 @@
-"""Appends and transactions against the real broker: those that fail, what is said of them, and how it goes on."""
+"""Appends and transactions against the real broker: failures, their messages, and the work after them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from worker.stream.log import Committed, Sent
 pytestmark = pytest.mark.cluster
 
 MARKER_BYTES = 78
-"""What stands in a partition of a transaction that is committed, soon after it is."""
+"""The records of a committed transaction in a partition, soon after the commit."""
 MAX_BYTES = int(next(spec for spec in topic_specs() if spec.topic == FINGERPRINTS).config["max.message.bytes"])
 
 
@@ -43,7 +43,7 @@ def world(broker: str, topic_prefix: str) -> Iterator[KafkaUnderTest]:
 
 
 def test_after_a_record_that_the_broker_refuses_the_next_one_is_sent(world: KafkaUnderTest) -> None:
-    """A producer of kafka-python never sends again after this; ``max_bytes`` is larger here than the topic takes."""
+    """A producer of kafka-python never sends again after this; ``max_bytes`` is larger here than the topic's limit."""
     appender = Appender(world.options, world.prefix, max_bytes=4 * MAX_BYTES, delivery_seconds=20)
     try:
         too_large = appender.append(FINGERPRINTS, 0, None, b"x" * (MAX_BYTES + 1), [])
@@ -129,7 +129,7 @@ def test_an_append_that_waits_for_long_is_told_although_the_client_says_nothing(
 
 
 def test_a_refused_transaction_is_over_before_it_is_reported(world: KafkaUnderTest) -> None:
-    """Else the consumed offsets could still change after they were asked for."""
+    """Otherwise the consumed offsets could still change after they were read."""
     one, other = world.started(), world.member("other")
     stale = one.log.pages().membership()
     world.balance(one, other)
@@ -148,9 +148,9 @@ def test_a_refused_transaction_is_over_before_it_is_reported(world: KafkaUnderTe
 def test_headers_without_value_and_records_without_key_and_value_are_written_as_near_as_can_be(
     world: KafkaUnderTest,
 ) -> None:
-    """kafka-python reads both and refuses to write them: a page that has them would be tried again for ever."""
+    """kafka-python reads both and refuses to write them: a page with them would be retried for ever."""
     member = world.started()
-    headers: Any = [("null", None), ("empty", b""), ("h", b"1")]  # None is not what a header should be
+    headers: Any = [("null", None), ("empty", b""), ("h", b"1")]  # a header should not be None
     odd = output(0, b"")._replace(key=None, value=None, headers=headers)
     ticket = member.log.transact([odd], {0: Committed(1, "")}, member.log.pages().membership())
     assert world.ended(ticket) == [Sent.DONE]
@@ -179,7 +179,7 @@ def test_bytes_are_counted_as_the_broker_keeps_them(world: KafkaUnderTest) -> No
 
 
 def lower_the_limit(world: KafkaUnderTest, topic: str, limit: int) -> None:
-    """Comes back when the broker has it in force."""
+    """Lower the topic's limit, and return when the broker applies it."""
     admin, name = KafkaAdminClient(**world.options), world.prefix + topic
     told = {"max.message.bytes": str(limit)}
     admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, name, told)])
@@ -199,7 +199,7 @@ def test_a_batch_that_the_topic_does_not_take_is_split_and_a_record_that_it_does
     member = world.started()
     lower_the_limit(world, DEDUPLICATED, 20_000)
 
-    noise = random.Random(1).randbytes(30_000).hex().encode()  # half as long when it is compressed
+    noise = random.Random(1).randbytes(30_000).hex().encode()  # half as long when compressed
 
     def sent(*sizes: int) -> list[Sent]:
         outputs = [output(0, noise[:size])._replace(source=(0, number)) for number, size in enumerate(sizes)]

@@ -1,4 +1,4 @@
-"""Pages that are published without a crawl stand on the topic as a crawl's do."""
+"""Pages that are published without a crawl look on the topic like a crawl's pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches as kafka-python reads them: whatever the outputs are, their records come out of it."""
+"""Batches as kafka-python reads them: it reads the records of all outputs back."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def read(batch: RecordBatch) -> list[Any]:
 
 
 def as_written(given: Output) -> Any:
-    """What becomes of an output: what cannot be written is empty."""
+    """An output as it is written: parts that cannot be written are empty."""
     value = b"" if given.key is None and given.value is None else given.value
     return given.key, value, [(name, content or b"") for name, content in given.headers]
 

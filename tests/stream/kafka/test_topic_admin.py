@@ -1,4 +1,4 @@
-"""Topics on the real broker: made once, compared in every respect, altered only where it does no harm."""
+"""Topics on the real broker: made once, compared in every respect, altered only where that does no harm."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ DEADLINE_SECONDS: Final = 60.0
 
 
 def ended(log: KafkaLog, ticket: Ticket) -> Sent:
-    """How a transaction ended; the worker polls meanwhile."""
+    """Wait for the outcome of a transaction; the worker polls at the same time."""
     deadline = time.monotonic() + DEADLINE_SECONDS
     while ticket.state is Sent.PENDING:
         assert time.monotonic() < deadline, "the transaction has neither succeeded nor failed"
@@ -33,7 +33,7 @@ def ended(log: KafkaLog, ticket: Ticket) -> Sent:
 
 
 def committed(log: KafkaLog) -> Committed | None:
-    """The consumed offset; the worker asks again while the broker does not say."""
+    """The consumed offset; the worker asks again until the broker answers."""
     deadline = time.monotonic() + DEADLINE_SECONDS
     while time.monotonic() < deadline:
         with suppress(NotYet):
@@ -58,7 +58,7 @@ def test_a_transaction_that_met_no_broker_ends_and_the_next_one_works(tmp_path: 
         membership = log.pages().membership()
         broker.kill()
         meets_nobody = log.transact([Output(VERDICTS, 0, b"key", b"lost", ())], {0: Committed(2, "")}, membership)
-        broker.start()  # takes seconds, in which the client tries and is refused
+        broker.start()  # takes seconds, during which the client tries to connect and is refused
         ended(log, meets_nobody)
         while transact(3) is not Sent.DONE:
             log.pages().poll()

@@ -1,4 +1,4 @@
-"""Fetched batches are taken apart a record at a time: bombs, torn and forged ones cost only themselves."""
+"""Fetched batches are parsed one record at a time: bombs, torn and forged records cost only themselves."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BOMB: Final[Fields] = (b"http://b/", b"\0" * (34 * MIB), [("url", b"http://b/")]
 
 
 class Polls:
-    """Takes an answer of the broker apart as a consumer's polls do."""
+    """Parses an answer of the broker as a consumer's polls do."""
 
     def __init__(self, raw: bytes, offset: int = 0, most: int = MOST) -> None:
         self.budget = PollBudget()
@@ -43,7 +43,7 @@ class Polls:
         return self.unpacking.take(most)
 
     def all(self, most: int = 200) -> Iterator[list[Record]]:
-        """What one poll after the other brings."""
+        """The records of one poll after the other."""
         while self.unpacking:
             yield self.poll(most)
 
@@ -53,7 +53,7 @@ def read(raw: bytes, offset: int = 0, most: int = MOST) -> list[Record]:
 
 
 def by_the_client(raw: bytes, offset: int = 0) -> list[Record]:
-    """What kafka-python makes of it."""
+    """The records as kafka-python reads them."""
     found = Fetcher.PartitionRecords(offset, HERE, MemoryRecords(raw)).take(10**6)
     return [Record(r.partition, r.offset, r.key, r.value, r.headers, r.timestamp) for r in found]
 
@@ -174,7 +174,7 @@ def varint(number: int) -> bytes:
 
 
 def framed(content: bytes, number: int, length: int | None = None) -> bytes:
-    """A record of this content, with its true length or another."""
+    """A record with this content, with its true length or another length."""
     inner = b"\0" + varint(0) + varint(number) + content
     return varint(len(inner) if length is None else length) + inner
 
@@ -242,7 +242,7 @@ def test_the_message_formats_of_old_brokers_are_named() -> None:
 
 def test_what_an_aborted_transaction_wrote_is_passed_over() -> None:
     def written(raw: bytes, producer: int) -> bytes:
-        """By a transaction of this producer; the checksum is not looked at here."""
+        """The batch as written in a transaction of this producer; the checksum is not checked here."""
         changed = bytearray(raw)
         changed[22] |= 0x10
         changed[43:51] = producer.to_bytes(8, "big")

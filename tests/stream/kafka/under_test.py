@@ -1,4 +1,4 @@
-"""A real broker, as the contract needs it."""
+"""A real broker in the form that the contract needs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GROUP: Final = "workers"
 
 
 def kafka_log(member: Member) -> KafkaLog:
-    """The log of a member as what it is."""
+    """The log of a member with its own type."""
     assert isinstance(member.log, KafkaLog)
     return member.log
 
@@ -49,7 +49,7 @@ class KafkaUnderTest(LogUnderTest):
     @classmethod
     @contextmanager
     def on(cls, broker: str, prefix: str, replicas: int = 1) -> Iterator[KafkaUnderTest]:
-        """Closes all members afterwards."""
+        """A world on this broker; closes all members afterwards."""
         world = cls(broker, prefix, replicas)
         try:
             yield world
@@ -60,7 +60,7 @@ class KafkaUnderTest(LogUnderTest):
                 producer.close(timeout=1)
 
     def member(self, name: str, instance: str | None = None) -> Member:
-        """With a ``kafka.instance_id`` if it is given one."""
+        """A new member, with this ``kafka.instance_id`` if one is given."""
         log = KafkaLog(
             self.options,
             prefix=self.prefix,

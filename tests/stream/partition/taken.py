@@ -1,4 +1,4 @@
-"""A partition that a member has just been given, and what becomes of its pages."""
+"""A partition that a member has just got, and the outcomes of its pages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from worker.verdict.decide import Decisions
 
 
 class Taken:
-    """A world of one partition with some pages, and a member that has just been given it."""
+    """A world of one partition with some pages, and a member that has just got it."""
 
     def __init__(self, pages: int = 4, committed: Committed | None = None) -> None:
         self.world = World(partitions=1, shards=1)
@@ -56,7 +56,7 @@ def claiming(*consumed: int, committed: int = 0) -> OwnedPartition:
 def decided(
     number: int, claims: Sequence[Claim], void: Sequence[int] = (), before: ReplayPoint | None = None
 ) -> DecidedBatch:
-    """A batch of claims all of which are unique, but for those that are void."""
+    """A batch of claims that are all unique except the void ones."""
     is_void = np.isin(np.arange(len(claims)), void)
     none = np.full(len(claims), -1)
     decisions = Decisions(number, Claims.of(claims), policy().near, is_void, ~is_void, none, none, None, ())

@@ -1,4 +1,4 @@
-"""What a committed page leaves, and the one transaction in flight."""
+"""The outputs of a committed page, and the one transaction in flight."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ DEAD: Final = Decision((7, 1), CLAIM, "dead", "parser-raised: RecursionError: to
 
 
 def outputs(decision: Decision, record: Record = RECORD, **changes: object) -> dict[str, Output]:
-    """By topic; there is at most one on each."""
+    """The outputs by topic; there is at most one on each."""
     written = outputs_of(record, decision, policy(**changes))
     assert len({output.topic for output in written}) == len(written)
     return {output.topic: output for output in written}
@@ -305,7 +305,7 @@ def test_a_transaction_whose_end_is_open_is_waited_for() -> None:
 
 
 def quiet_partition() -> Stage:
-    """Everything is committed; then the logs go on without this partition."""
+    """A stage where everything is committed, and then the logs go on without this partition."""
     stage = Stage(partitions=2).play(A, COMMIT)
     stage.play(B._replace(partition=1), COMMIT)
     return stage

@@ -1,4 +1,5 @@
-"""From consumed records to claims: what is no page is a dead claim, and a page costs only itself."""
+"""From consumed records to claims: a record that is not a page becomes a dead claim, and a bad page costs only
+itself."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ def record(offset: int = 0, value: bytes | None = b"page", headers: Headers = UR
 
 
 class Scripted:
-    """A pool that takes ``most`` pages and gives back what its script says, one entry a call; time passes in it."""
+    """A pool that takes ``most`` pages and returns the results in its script, one entry per call; time passes in it."""
 
     def __init__(self, most: int = 100, script: Sequence[int] = ()) -> None:
         self.most = most

@@ -29,7 +29,7 @@ from worker.stream.partition.job_sums import MOST, JobSums, ToldPage
 from worker.verdict.decide import Decision
 
 PAGES_A_ROUND = [("one", "dead"), ("one", 0b000), ("two", 0b001), ("two", 0b111), (None, 0b110000)]
-"""Job and fingerprint. The last page is of no job."""
+"""Job and fingerprint of pages. The last page has no job."""
 
 
 def publish(stage: Stage, url: str, job: str | None, fingerprint: object) -> None:
@@ -39,7 +39,7 @@ def publish(stage: Stage, url: str, job: str | None, fingerprint: object) -> Non
 
 
 def added_up(stage: Stage, field: str) -> Counter[tuple[str, str]]:
-    """By job and what else the field is by, from the last record of each key."""
+    """The field's sums by job and the field's own key, from the last record of each key."""
     last = {record.key: JobSum.decode(record.value) for record in everything(stage.world, JOBS)}
     found: Counter[tuple[str, str]] = Counter()
     for part in last.values():

@@ -38,7 +38,7 @@ A: Final = Page("http://a/", 0b000)
 B: Final = Page("http://b/", 0b111)
 
 
-# where an owner begins
+# the place where an owner begins
 
 
 def test_an_owner_that_finds_no_commit_commits_the_ends_of_both_logs_with_the_first_offset() -> None:
@@ -147,7 +147,7 @@ def test_claims_beyond_the_end_of_pages_are_refused() -> None:
         at.partition.begin_claiming(at.log)
 
 
-# what is claimed
+# claimed pages
 
 
 def test_only_pages_above_what_was_claimed_by_anybody_are_claimed() -> None:
@@ -255,7 +255,7 @@ def test_offsets_that_were_reset_are_found_out() -> None:
         stage.play(COMMIT)
 
 
-# what is committed
+# committed pages
 
 
 def ready(partition: OwnedPartition, pages: int = 100, size: int = 10_000) -> list[int]:
@@ -291,7 +291,7 @@ def test_a_page_that_was_claimed_and_is_now_too_large_to_be_read_is_not_left_out
     ids=["all", "two pages", "one page", "exactly the bytes", "a byte too few", "at least one, however large"],
 )
 def test_a_transaction_is_bounded_by_pages_and_bytes(pages: int, size: float, count: int) -> None:
-    """``size`` is in pages of this partition."""
+    """``size`` is measured in pages of this partition."""
     partition = claiming(0, 1, 2, 3)
     one = next(iter(partition.held.values()))
     partition.on_decided(decided(0, [claim(offset) for offset in range(4)]))

@@ -1,4 +1,4 @@
-"""The batch of claims in flight: one at a time, sent again as it was, freed by its decision."""
+"""The batch of claims in flight: one at a time, sent again unchanged, freed by its decision."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Sending:
 
     @property
     def doubts(self) -> list[list[int]]:
-        """Of the claims on their way."""
+        """The doubts of the claims on their way."""
         return [[one.doubt for one in batch] for batch in self.sent]
 
 

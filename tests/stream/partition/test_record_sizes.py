@@ -1,4 +1,4 @@
-"""What a page's outputs take is known before it is claimed: never too little, hardly too much."""
+"""The size of a page's outputs is known before the page is claimed: never too small, hardly too large."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pages are compared within."""
+"""The scopes in which pages are compared."""
 
 from __future__ import annotations
 

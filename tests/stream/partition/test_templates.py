@@ -1,4 +1,4 @@
-"""Two sites of a network, each of whose pages have one text: what workers claim of them, and what comes of it."""
+"""Two sites of a network, with one text for all pages of a site: the workers' claims, and the verdicts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TEXT: Final = 0b1011
 
 
 def page(site: int, number: int) -> Page:
-    """One of a shop's products; the shops sell other things."""
+    """One of a shop's products; each shop sells other things."""
     url = f"http://shop{site}.example/{number}"
     return Page(url, TEXT, TEXT, site=site, title=2 * (100 * site + number), doubt=DOUBTED)
 
@@ -33,7 +33,7 @@ def played(*script: Page | Event) -> Stage:
 
 
 def doubts(stage: Stage) -> list[int]:
-    """Of the claims in the log, in their order."""
+    """The doubts of the claims in the log, in their order."""
     return [claim.doubt for _, batch in recorded(stage.world) for claim in claims_of(batch)]
 
 
@@ -42,7 +42,7 @@ def outcomes(stage: Stage) -> list[str]:
 
 
 LOST: Final = [*["unique"] * 6, *["duplicate"] * 2, *["unique"] * 4]
-"""Of each shop after the first one the pages that came before its text was known for a template's."""
+"""For each shop after the first, the pages that came before its text was known as a template's."""
 
 
 def test_of_a_network_s_second_shop_two_pages_are_taken_for_the_first_one_s() -> None:

@@ -1,4 +1,4 @@
-"""What was found out about survivors leaves the worker, also where the broker did not take it at first."""
+"""Findings about survivors leave the worker, even where the broker did not take them at first."""
 
 from __future__ import annotations
 

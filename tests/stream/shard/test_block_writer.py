@@ -1,4 +1,4 @@
-"""Blocks on their way to the topic, and the burial of those that have expired."""
+"""Blocks on their way to the topic, and the burial of expired blocks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def tombstones(sends: list[OnItsWay]) -> list[bytes | None]:
 
 
 def write_a_block(stage: Stage) -> bytes:
-    """Seal, send and land one; returns its key."""
+    """Seal, send and land a block; returns its key."""
     stage.worker.flush(seal=True)
     (send,) = stage.on_their_way(INDEX)
     stage.land(INDEX)

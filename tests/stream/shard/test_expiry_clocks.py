@@ -1,4 +1,4 @@
-"""What expires by the watermark, against the plain list of all batches."""
+"""Expiry by the watermark, compared with the plain list of all batches."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ batches = st.lists(st.tuples(st.integers(1, 3), st.integers(0, 2)), max_size=40)
         for place in range(len(steps))
     ]
 )
-"""(batch, the watermark just after it) of batches with a survivor, ascending; the watermark stands still now and
-then.
+"""(batch, the watermark just after it) of batches with a survivor, ascending; now and then the watermark does not move.
 """
 
 
@@ -34,7 +33,8 @@ def test_the_last_batch_below_a_watermark_is_that_of_the_plain_list(
 def test_wherever_they_are_cut_and_dropped_the_same_expires(
     known: list[tuple[int, int]], cut: int, dropped: int, watermark: int
 ) -> None:
-    """One owner has seen all batches; another was restored from one that had dropped some, and has seen the rest."""
+    """One owner has seen all batches; another was restored from an owner that had dropped some, and has seen the
+    rest."""
     one = Clocks(known)
     before = Clocks(known[:cut])
     assert before.drop(dropped) == any(batch <= dropped for batch, _ in Clocks(known[:cut]))

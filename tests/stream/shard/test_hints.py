@@ -1,4 +1,4 @@
-"""Hints on pages come behind the verdicts, within a budget, and cost none whatever they do."""
+"""Hints on pages come after the verdicts, within a budget, and never cost a verdict."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NEAR = ScopedNear(SimHashNear(1))
 
 
 class Looks:
-    """Remembers the URLs of survivors, and of copies with their survivors; raises at those that it is told."""
+    """Remembers the URLs of survivors, and of copies with their survivors; raises at the given ones."""
 
     of_site: bool = False
 
@@ -52,7 +52,7 @@ def hints_of(looks: Looks) -> tuple[Hints, Listener]:
 
 
 def pages(count: int, first: int = 0) -> list[Claim]:
-    """Of texts that all differ."""
+    """Pages whose texts all differ."""
     return [claim(first + number, (first + number) << 2) for number in range(count)]
 
 
@@ -64,7 +64,7 @@ def test_nothing_is_looked_at_before_the_step_and_then_so_many_pages_at_most() -
     seen = []
     while hints.step(4):
         seen.append(len(looks.seen))
-    assert seen == [3, 7]  # to take a batch counts as one
+    assert seen == [3, 7]  # taking a batch counts as one
     assert len(looks.seen) == 9
 
 

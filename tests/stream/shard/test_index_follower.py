@@ -1,4 +1,4 @@
-"""What lands on a shard's partition of ``index`` after its restore."""
+"""Records that land on a shard's partition of ``index`` after its restore."""
 
 from __future__ import annotations
 

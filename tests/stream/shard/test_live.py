@@ -1,4 +1,4 @@
-"""One live shard, over the real index in numpy and over the plain one: both must say the same."""
+"""One live shard, over the real index in numpy and over the plain one: both must give the same answers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def new_index(request: pytest.FixtureRequest) -> NewIndex:
 
 
 class Alone:
-    """A shard that is the only one, fed with batches in turn."""
+    """The only shard, fed with batches in turn."""
 
     def __init__(self, new_index: NewIndex, k: int = 1, **changes: object) -> None:
         self.policy = policy(**{"shards": 1, "near": ScopedNear(SimHashNear(k)), **changes})

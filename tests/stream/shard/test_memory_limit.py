@@ -18,7 +18,7 @@ ROOMY = 300_000
 
 @dataclass
 class Index:
-    """What an index says of itself: 60 bytes an entry, 12 of them URL."""
+    """An index that reports 60 bytes per entry, 12 of them for the URL."""
 
     entries: int
 

@@ -1,4 +1,4 @@
-"""A shard in the hands of a worker: restored, answering only what earlier owners left, and gone without a trace."""
+"""A shard that a worker owns: it is restored, answers only what earlier owners left, and disappears without a trace."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Owner:
         self.ends = ends
 
     def restore(self) -> Follower:
-        """Until the shard is there; returns what follows the logs from its replay point."""
+        """Restore the shard; returns the follower of the logs from its replay point."""
         keys = count()
         while (live := self.shard.restore(self.stage.new_index, lambda: next(keys).to_bytes(16, "big"))) is None:
             pass

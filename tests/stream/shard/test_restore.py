@@ -87,7 +87,7 @@ class Rebuilding:
         return self.restored().shard
 
     def restored(self) -> Restored:
-        """Of a restoration that has taken all its steps."""
+        """The result of a restoration after all its steps."""
         restored = self.restoration.finish(Stage(shards=1).new_index)
         assert restored is not None
         return restored

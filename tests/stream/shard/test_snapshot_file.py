@@ -1,4 +1,4 @@
-"""The file of a snapshot: what is written is read again, and nothing else."""
+"""The file of a snapshot: only the written content is read again."""
 
 from __future__ import annotations
 

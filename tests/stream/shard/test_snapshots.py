@@ -1,4 +1,5 @@
-"""Restarts with a snapshot on disk: the same shard as without, whatever happened to file, topic and log."""
+"""Restarts with a snapshot on disk give the same shard as restarts without, whatever happened to file, topic and
+log."""
 
 from __future__ import annotations
 
@@ -62,7 +63,7 @@ class Later:
 
 
 class KeepingStage(Stage):
-    """Workers of one machine with a folder for snapshots; ``kept`` takes one of every shard."""
+    """Workers of one machine with a folder for snapshots; ``kept`` takes a snapshot of every shard."""
 
     def __init__(self, folder: Path, background: Any = at_once, **changes: Any) -> None:
         folder.mkdir(exist_ok=True)
@@ -81,11 +82,11 @@ class KeepingStage(Stage):
         return self
 
     def flushed(self) -> bool:
-        """Asked anew at each call: everything is written, snapshots too."""
+        """Whether everything is written, snapshots too; evaluated at each call."""
         return self.worker.flushed
 
     def standing(self) -> Standing:
-        """What the live shard knows besides its survivors."""
+        """The data of the live shard apart from its survivors."""
         live = self.worker.shards[0].live
         assert live is not None
         return live.standing
@@ -95,7 +96,7 @@ class KeepingStage(Stage):
         return Restoration(0, log, policy(shards=1, ttl=self.ttl, **changes), self.observer, self.resources)
 
     def rebuilt(self) -> tuple[int, int, list[Any]]:
-        """Where a shard that is restored now stands: the blocks read, the last batch, its entries."""
+        """A shard that is restored now: the number of blocks read, the last batch, its entries."""
         restoration = self.rebuilding()
         while not restoration.step() or (restored := restoration.finish(self.new_index)) is None:
             pass
@@ -179,7 +180,7 @@ def test_a_record_that_is_no_block_keeps_no_snapshot_from_being_written(tmp_path
 
 
 def test_a_snapshot_tells_of_no_floor_that_is_not_on_the_topic(tmp_path: Path) -> None:
-    """A repair's bridge has a watermark by which more has expired than the blocks' floors say."""
+    """A repair's bridge has a watermark that expires more than the blocks' floors say."""
     stage = KeepingStage(tmp_path, ttl=15).play(P, COMMIT, FLUSH, PAGES[9], COMMIT)
     after = stage.standing()
     header = Header(
@@ -341,7 +342,7 @@ def test_a_snapshot_of_another_log_is_left_aside_although_its_offsets_are_there(
 
 
 def repaired(folder: Path) -> KeepingStage:
-    """The snapshot holds p, q and r. The block of q is lost, and so is its batch: a repair has given it up."""
+    """The snapshot holds p, q and r. The block and the batch of q are lost: a repair has given them up."""
     stage = kept(folder).play(R, COMMIT, FLUSH).keep().play(S, COMMIT, FLUSH)
     del stage.world.topics[INDEX, 0].records[1]
     stage.world.topics[FINGERPRINTS, 0].forget(2)
@@ -405,7 +406,7 @@ def mode_of(path: Path) -> str:
 
 @pytest.fixture
 def no_mask() -> Iterator[None]:
-    """A umask that takes nothing away."""
+    """A umask that removes no permission."""
     before = os.umask(0)
     yield
     os.umask(before)

@@ -1,4 +1,4 @@
-"""The table of titles against a slow, readable one."""
+"""The table of titles, compared with a slow, readable one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BATCHES = st.lists(st.integers(0, 12), max_size=12)
 
 
 def by_definition(table: TitlesByDefinition, pages: list[Claim]) -> tuple[list[int], bytes]:
-    """As ``marked``."""
+    """Like ``marked``, by the definition."""
     found, rows = [], b""
     for claim in pages:
         found.append(table.mark(claim))
@@ -67,7 +67,8 @@ def test_marks_and_evidence_are_those_of_the_definition_whatever_is_marked_toget
 def test_what_is_learnt_of_any_evidence_is_what_the_definition_says(
     pages: list[Claim], more: list[Claim], most: int, other: int, begin: int, forged: list[bytes]
 ) -> None:
-    """Also of the end of what another table says, of more than this one remembers, and of what no table says."""
+    """Evidence may also be the end of another table's evidence, more than this table remembers, or evidence that no
+    table gives."""
     table = TitlesOfTexts(most)
     marked(table, pages)
     evidence = table.evidence()[begin * EVIDENCE_BYTES :] + b"".join(forged)
@@ -87,7 +88,7 @@ def test_from_its_evidence_a_table_is_what_it_was(
     table, again = TitlesOfTexts(most), TitlesOfTexts(most)
     rows = [marked(table, [claim])[1] for claim in pages]
     if short:
-        again.learn(rows[-1] if rows else b"")  # what was known before does not count
+        again.learn(rows[-1] if rows else b"")  # earlier knowledge does not count
     assert all(len(row) <= 2 * EVIDENCE_BYTES for row in rows)
     again.learn(table.evidence() if short else b"".join(rows))
     assert len(again) == len(table)
@@ -95,7 +96,7 @@ def test_from_its_evidence_a_table_is_what_it_was(
 
 
 def test_a_large_table_is_that_of_the_definition() -> None:
-    """Two generations and more, in batches of which each is a fifth of one; every key has up to five titles."""
+    """More than two generations, in batches of a fifth of a generation each; every key has up to five titles."""
     chance = random.Random(2)
     plain, table = TitlesByDefinition(2_000), TitlesOfTexts(2_000)
     for _ in range(15):

@@ -1,4 +1,4 @@
-"""An issuer of tokens on this machine: signs with RS256, and gives them out over HTTPS for client credentials."""
+"""An issuer of tokens on this machine: it signs them with RS256, and issues them over HTTPS for client credentials."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def encoded(content: bytes) -> str:
 
 
 class Issuer:
-    """``asked`` are the forms that were posted; ``answer`` is what the endpoint says instead, a status and a body."""
+    """``asked`` has the posted forms; ``answer``, a status and a body, replaces the endpoint's normal answer."""
 
     def __init__(self) -> None:
         self._key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
@@ -44,7 +44,7 @@ class Issuer:
         self.authority = Path()
 
     def token(self, lifetime: float | None = None, **claims: Any) -> str:
-        """A signed token, for so many seconds."""
+        """A signed token that is valid for ``lifetime`` seconds."""
         now = time.time()
         said = {"iss": NAME, "aud": AUDIENCE, "sub": CLIENT, "iat": int(now), "scope": SCOPE}
         said |= {"exp": int(now + (self.lifetime if lifetime is None else lifetime)), **claims}
@@ -62,7 +62,7 @@ class Issuer:
         return path
 
     def granted(self, authorization: str | None, form: dict[str, list[str]]) -> tuple[int, bytes]:
-        """What the token endpoint answers."""
+        """The answer of the token endpoint."""
         self.asked.append(form)
         if self.answer is not None:
             return self.answer
@@ -76,7 +76,7 @@ class Issuer:
 
 @contextmanager
 def issuer(folder: Path) -> Iterator[Issuer]:
-    """It listens inside the block."""
+    """The issuer listens inside the block."""
     running = Issuer()
 
     class Endpoint(BaseHTTPRequestHandler):
@@ -90,7 +90,7 @@ def issuer(folder: Path) -> Iterator[Issuer]:
             self.wfile.write(body)
 
         def log_message(self, format: str, *arguments: Any) -> None:
-            """Not into the tests' output."""
+            """Keep log lines out of the tests' output."""
 
     running.authority = certificate(folder / "issuer.pem")
     with ThreadingHTTPServer((HOST, 0), Endpoint) as server:

@@ -26,7 +26,7 @@ from kafka.record.memory_records import MemoryRecords, MemoryRecordsBuilder
 
 
 class Part(NamedTuple):
-    """An attribute of a class, or one that its constructor gives to every object."""
+    """An attribute of a class, or an attribute that its constructor gives to every object."""
 
     owner: type
     name: str
@@ -59,7 +59,7 @@ OF_EVERYBODY: Final = (
     Part(Sender, "force_close"),
     Part(Sender, "wakeup"),
 )
-"""What ``crawler_plugin.wire.kafka_client.private`` touches."""
+"""The parts that ``crawler_plugin.wire.kafka_client.private`` touches."""
 
 OF_WORKERS: Final = (
     Part(KafkaConsumer, "_coordinator"),
@@ -108,7 +108,7 @@ OF_WORKERS: Final = (
     Part(DefaultRecordBatchBuilder, "_maybe_compress"),
     Part(DefaultRecordBatchBuilder, "_num_records"),
 )
-"""What ``worker.stream.kafka.private`` touches, and ``BoundedFetcher`` overrides."""
+"""The parts that ``worker.stream.kafka.private`` touches, and that ``BoundedFetcher`` overrides."""
 
 
 def lacking(parts: Iterable[Part]) -> list[str]:

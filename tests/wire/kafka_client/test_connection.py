@@ -1,4 +1,4 @@
-"""What is the same of every connection, for workers and plugin alike."""
+"""The common parts of every connection, for workers and plugin alike."""
 
 from __future__ import annotations
 

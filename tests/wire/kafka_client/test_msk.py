@@ -1,4 +1,4 @@
-"""What is missing for AWS_MSK_IAM is told before a connection is tried."""
+"""Missing needs of AWS_MSK_IAM are reported before a connection is tried."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a producer may be told; what is said of wrong options is tested where a crawl reads them."""
+"""The options of a producer; the errors on wrong options are tested where a crawl reads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of kafka-python without a public name: they are there, and do what is wanted of them."""
+"""Parts of kafka-python without a public name: they exist, and do what we need."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_the_dependency_is_bounded_to_the_minor_version_that_these_tests_run_wit
 
 @pytest.fixture
 def dismissive() -> Iterator[tuple[int, threading.Thread]]:
-    """The port of one that says something and hangs up, and its thread, which ends then."""
+    """The port of a server that sends something and hangs up, and its thread, which ends then."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def answer() -> None:
@@ -81,7 +81,7 @@ def test_what_comes_together_with_the_end_of_a_connection_is_read_and_the_end_af
     client._net.start()
     try:
         transport = client._manager.run(client._manager._build_transport, node)
-        thread.join(DEADLINE_S)  # both are here, since it is the same machine
+        thread.join(DEADLINE_S)  # both have arrived, since it is the same machine
         assert transport._sock_recv() == (LAST_WORDS, None)
         received, error = transport._sock_recv()
         assert received == b""

@@ -1,4 +1,4 @@
-"""Tokens by file, by command and by client credentials, and what is said where there is none."""
+"""Tokens from a file, a command and client credentials, and the error where there is none."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ def test_an_endpoint_that_gives_none_is_told(
     running.answer = answer
     with pytest.raises(error, match=f"sasl_oauth_token_url={running.url} {why}"):
         by_url(running)
-    assert len(running.asked) == 1  # a redirect is not followed with the secret
+    assert len(running.asked) == 1  # the secret was not sent to the redirect's target
 
 
 def test_a_wrong_secret_is_told_and_not_shown(running: Issuer) -> None:

@@ -19,7 +19,7 @@ AWAY: Final = Unavailable("the issuer is away; wait")
 
 
 class Played:
-    """A source that gives what it is told, and a clock that goes when it is told to."""
+    """A source with given tokens, and a clock that the test moves."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -84,12 +84,12 @@ def test_the_old_token_serves_until_shortly_before_it_expires_while_there_is_no_
         assert provider.failure is AWAY
         played.now += 13
         assert provider.token() == "token-1"
-        played.now += 2  # it would expire on its way
+        played.now += 2  # the token would expire on its way
         with pytest.raises(errors.KafkaConnectionError, match="the issuer is away") as raised:
             provider.token()
         assert raised.value.retriable
         asked = played.asked
-        with pytest.raises(errors.KafkaConnectionError):  # nobody is asked again so soon
+        with pytest.raises(errors.KafkaConnectionError):  # the source is not asked again so soon
             provider.token()
         with pytest.raises(Unavailable, match="the issuer is away"):
             provider.check()

@@ -1,4 +1,4 @@
-"""Members of groups over a real broker, each in a group on topics of a test's own."""
+"""Members of groups over a real broker, each in a group on the test's own topics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_BYTES: Final = 1 << 20
 
 
 class Alone:
-    """A member of a group on ``pages``, and what its polls have told it."""
+    """A member of a group on ``pages``, and the results of its polls."""
 
     def __init__(self, options: dict[str, Any], prefix: str, **timing: int) -> None:
         self.pages = KafkaPages(options, prefix + PAGES, f"{prefix}group", MOST_BYTES, 10, **(timing or TIMING))

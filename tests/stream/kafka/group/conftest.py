@@ -1,4 +1,4 @@
-"""Topics of a test's own on the real broker, and members of a group on them."""
+"""A test's own topics on the real broker, and members of a group on them."""
 
 from __future__ import annotations
 

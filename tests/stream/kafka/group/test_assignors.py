@@ -1,4 +1,4 @@
-"""Members of one group on a real broker that hold each shard twice, on workers that are apart."""
+"""Members of one group on a real broker that hold each shard twice, on different workers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ACTIVE, STANDBY = Role.ACTIVE, Role.STANDBY
 
 
 class Holder:
-    """A member of the group, what its polls have told it, and which of its shards could answer."""
+    """A member of the group, the results of its polls, and those of its shards that could answer."""
 
     def __init__(self, options: dict[str, Any], prefix: str, worker: str, rack: str, replicas: int) -> None:
         roles = {prefix + INDEX: ACTIVE, prefix + INDEX_STANDBY: STANDBY}
@@ -75,7 +75,7 @@ def join(broker: str, topic_prefix: str) -> Iterator[Callable[..., Holder]]:
 
 
 def until(what: str, condition: Callable[[], bool], *holders: Holder) -> None:
-    """Poll all of them until it is so."""
+    """Poll all holders until the condition holds."""
 
     def so() -> bool:
         for holder in holders:
@@ -86,7 +86,7 @@ def until(what: str, condition: Callable[[], bool], *holders: Holder) -> None:
 
 
 def apart(*holders: Holder) -> bool:
-    """Whether every shard has both roles, of two holders; which one holder cannot have is looked at in each poll."""
+    """Whether two holders have both roles of every shard; each poll checks that one holder does not have both."""
     units = [held for holder in holders for held in holder.held]
     return len(units) == len(set(units)) == 2 * SHARDS
 

@@ -1,4 +1,4 @@
-"""While a group rebalances: what is owned goes on, and what goes wrong is told."""
+"""While a group rebalances, work on owned partitions goes on, and errors are reported."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.cluster
 def test_while_a_group_rebalances_what_is_owned_goes_on(
     join: Callable[..., Alone], options: dict[str, Any], topic_prefix: str
 ) -> None:
-    """The other one joins, and then says nothing for as long as the first waits for it."""
+    """The other member joins, and then is silent for as long as the first waits for it."""
     one, other = join(), join()
     producer = KafkaProducer(**options)
 

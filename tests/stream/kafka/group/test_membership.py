@@ -1,4 +1,4 @@
-"""What membership over a real broker must tell where the client says nothing by itself."""
+"""Changes that membership over a real broker must report where the client is silent."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_member_put_out_while_it_joins_hears_that_it_lost_everything(
     owned: set[int] = set()
 
     def poll() -> set[int]:
-        """What this poll says was lost."""
+        """The partitions that this poll reports as lost."""
         polled = here.poll()
         owned.difference_update(polled.lost)
         owned.update(polled.gained)
@@ -40,7 +40,7 @@ def test_a_member_put_out_while_it_joins_hears_that_it_lost_everything(
         until("one owns everything", lambda: poll() or owned == set(range(PARTITIONS)))
         was = here.membership()
         coordinator = here.consumer._coordinator
-        # The other one asks to come in, and a heartbeat tells the first that it has to join again.
+        # The other member wants to join, and a heartbeat tells the first that it has to join again.
         until("a rebalance is noticed", lambda: other.poll() and coordinator.rejoin_needed)
         admin.remove_group_members(group, [MemberToRemove(member_id=was.member)])
         assert here.membership() == was, "nothing was heard yet"

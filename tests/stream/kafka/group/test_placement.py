@@ -1,4 +1,4 @@
-"""Two holders a shard: apart, balanced, sticky, and never without one that could answer while there was one."""
+"""Two holders per shard: apart, balanced, sticky, and never without a holder that could answer while there was one."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from worker.stream.kafka.group.placement import HOLDERS, JoiningMember, Placemen
 from worker.stream.log import Held, Role
 
 ROUNDS: Final = 12
-"""More assignments than any change takes until nothing is left to be done."""
+"""More assignments than any change takes until nothing is left to do."""
 
 RACKS: Final = st.sampled_from(["", "a", "b", "c"])
 
 
 @st.composite
 def workers(draw: st.DrawFn, most: int = 7, racks: st.SearchStrategy[str] = RACKS) -> list[JoiningMember]:
-    """New members of as many workers."""
+    """New members, each of another worker."""
     count = draw(st.integers(1, most))
     return [JoiningMember(f"member-{number}", f"worker-{number}", draw(racks)) for number in range(count)]
 
 
 @st.composite
 def members_with_pasts(draw: st.DrawFn, shards: int) -> list[JoiningMember]:
-    """Whatever members may say: owners of the same, of anything in both roles, of several generations."""
+    """Members with all possible claims: owners of the same units, of units in both roles, of several generations."""
     units = st.frozensets(st.builds(Held, st.integers(0, shards - 1), st.sampled_from(Role)), max_size=2 * shards)
     return [
         JoiningMember(
@@ -44,7 +44,7 @@ def members_with_pasts(draw: st.DrawFn, shards: int) -> list[JoiningMember]:
 
 
 def joined(members: Collection[JoiningMember], placed: Placement, *, caught_up: bool) -> list[JoiningMember]:
-    """The members as they join after this assignment; with ``caught_up`` all could answer for all that they have."""
+    """The members as they join after this assignment; with ``caught_up`` all could answer for all their shards."""
     return [
         replace(
             member,
@@ -57,7 +57,7 @@ def joined(members: Collection[JoiningMember], placed: Placement, *, caught_up: 
 
 
 def settled(members: Collection[JoiningMember], shards: int) -> list[JoiningMember]:
-    """The members after so many assignments that nothing changes any more, and caught up."""
+    """The members after so many assignments that nothing changes any more, all caught up."""
     for _ in range(ROUNDS):
         placed = place(members, shards)
         after = joined(members, placed, caught_up=True)
@@ -81,7 +81,7 @@ def holders(held: Mapping[str, frozenset[Held]], shard: int) -> dict[Role, list[
 
 
 def shares(members: Collection[JoiningMember], role: Role | None = None) -> list[int]:
-    """How many units each has, of both roles or of one."""
+    """How many units each member has, of both roles or of one."""
     return [sum(role in (None, held.role) for held in member.owns) for member in members]
 
 
@@ -90,7 +90,8 @@ def even(numbers: Collection[int]) -> bool:
 
 
 def fair_shares(members: Collection[JoiningMember], shards: int) -> list[int]:
-    """The most equal shares that racks allow, written plainly: hand out unit by unit, to whoever has least and may."""
+    """The most equal shares that racks allow, written plainly: give unit by unit to the allowed member that has
+    least."""
     racks = {member.rack for member in members}
     group = {member.id: member.rack if len(racks) > 1 else member.worker for member in members}
     total = shards * min(HOLDERS, len(set(group.values())))
@@ -104,7 +105,7 @@ def fair_shares(members: Collection[JoiningMember], shards: int) -> list[int]:
     return sorted(share.values())
 
 
-# whatever was before
+# after any history
 
 
 @given(st.data(), st.integers(1, 8))
@@ -197,7 +198,8 @@ def test_when_a_worker_goes_its_standbys_are_promoted_where_they_are_and_nothing
             if held.role is Role.ACTIVE and Held(held.shard, Role.STANDBY) in other.owns:
                 assert Held(held.shard, Role.ACTIVE) in placed.held[other.id]
     missing, share = shards_of(lost), HOLDERS * shards // len(left)
-    # Who holds what is missing already can get none of it: it gets something else, so that shares are equal.
+    # A member that already holds a missing unit in the other role cannot get it: it gets another unit, so that shares
+    # are equal.
     must_move = sum(max(0, share - len(shards_of(m) | missing)) for m in left) if len(left) > 1 else 0
     given_up = sum(len(shards_of(m) - {h.shard for h in placed.held[m.id]}) for m in left)
     assert given_up <= must_move
@@ -219,7 +221,7 @@ def test_a_worker_that_comes_gets_its_share_and_nobody_else_gets_anything(
 def test_while_a_group_changes_every_shard_keeps_a_holder_that_could_answer(
     data: st.DataObject, members: list[JoiningMember], shards: int
 ) -> None:
-    """Workers come and go one after the other; who has a shard has caught up with it by chance only."""
+    """Workers come and go one after the other; a holder has caught up with its shard only by chance."""
     now = settled(members, shards)
     comes = 0
     for _ in range(6):

@@ -1,4 +1,4 @@
-"""Who runs, by the places in both groups and the notes of those that have stopped."""
+"""Finds the running workers, from the places in both groups and the notes of stopped workers."""
 
 from __future__ import annotations
 
