@@ -21,7 +21,7 @@ COLUMNS: Final = 110
 
 LENGTH: Final = re.compile(r'textLength="([\d.]+)"([^>]*)>([^<]+)<')
 
-# rich's own template loads fonts from elsewhere; a README's picture must not.
+# rich's own template loads fonts from the network; a README's picture must not.
 TEMPLATE: Final = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">
 <title>What the demo prints at its end</title>
 <desc>Pages by verdict, duplicates by section, owners of shards, examples of duplicates, as text in a terminal
@@ -57,7 +57,7 @@ def main() -> int:
 
 
 def _wide(text: re.Match[str]) -> str:
-    """rich takes every character for as wide as a Latin one, which prints Chinese ones over each other."""
+    """Widen the text: rich gives every character the width of a Latin one, so that Chinese ones would overlap."""
     length, between, shown = text.groups()
     characters = html.unescape(shown)
     return f'textLength="{float(length) * cell_len(characters) / len(characters):.1f}"{between}>{shown}<'

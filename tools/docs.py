@@ -1,7 +1,7 @@
-"""``python -m tools.docs``: what the README, the handbook and config.yaml repeat from the code is as the code says.
+"""``python -m tools.docs``: checks that the README, the handbook and config.yaml repeat the code correctly.
 
-``--write`` brings them up to date: config.yaml as a whole, and on the pages what stands between
-``<!-- NAME:begin -->`` and ``<!-- NAME:end -->``.
+``--write`` updates them: config.yaml as a whole, and on the pages the parts between ``<!-- NAME:begin -->`` and ``<!--
+NAME:end -->``.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ CONFIG_HEAD: Final = """\
 
 
 def default_yaml() -> str:
-    """The whole config file with the defaults; what config.yaml at the top of the repository holds."""
+    """The whole config file with the defaults: the content of config.yaml at the top of the repository."""
     parts = [CONFIG_HEAD]
     for section, entries in by_section().items():
         parts.append(f"\n# {sections()[section].__doc__}\n{section}:\n")
@@ -88,7 +88,7 @@ def plugin_stats() -> str:
 
 
 def alike() -> str:
-    """The characters that are spelled as another one, as a Markdown table."""
+    """The characters that are spelled as other characters, as a Markdown table."""
     rows = ["| Spelled | instead of | by |", "|---|---|---|"]
     for spelling, others, source in ALIKE:
         shown = " ".join(f"U+{ord(other):04X}" for other in expand(others))
@@ -103,7 +103,7 @@ MONTH_SETTINGS: Final = ("output.mode=verdicts", "topics.retention_days=0.25")
 
 
 def month() -> str:
-    """What `size` says of a month of Common Crawl, as a crawl of one day and as an archive."""
+    """The output of `size` for a month of Common Crawl, as a crawl of one day and as an archive."""
     parser = argparse.ArgumentParser()
     size.configure(parser)
     in_force = load_settings(config=None, overrides=MONTH_SETTINGS, environ={})
@@ -123,7 +123,7 @@ PAGES: Final = [
     *(ROOT / name for name in ("CONTRIBUTING.md", "SECURITY.md", "deploy/README.md")),
     *sorted(HANDBOOK.rglob("*.md")),
 ]
-"""All that is written for people, but for the changelog."""
+"""All texts for readers except the changelog."""
 
 
 def metrics_table() -> str:
@@ -165,7 +165,7 @@ PARTS: Final[dict[str, tuple[Path, Callable[[], str]]]] = {
     "quality-extractors": (HANDBOOK / "quality" / "index.md", published.extractors),
     "quality-details": (HANDBOOK / "quality" / "index.md", published.details),
 }
-"""What is written in the docs by the code: the page and the text, by the name in the page's markers."""
+"""The parts of the docs that the code writes: page and text, by the name in the page's markers."""
 
 
 def _commented(entry: Entry) -> str:
@@ -176,10 +176,10 @@ def _commented(entry: Entry) -> str:
 
 
 def renewed(page: Path, text: str) -> str:
-    """The page's text with every part of it as the code says.
+    """The page's text with every generated part renewed.
 
     Raises:
-        ValueError: the markers of a part are not there exactly once.
+        ValueError: the markers of a part do not occur exactly once.
     """
     for name, (place, part) in PARTS.items():
         if place != page:
@@ -193,12 +193,12 @@ def renewed(page: Path, text: str) -> str:
 
 
 def _between(made: str) -> Callable[[re.Match[str]], str]:
-    """Keeps the two markers and puts this between them."""
+    """A replacement that keeps the two markers and puts this text between them."""
     return lambda found: found[1] + made + found[2]
 
 
 def main(arguments: list[str]) -> int:
-    """0 if all pages and config.yaml are as they should be, or have been brought there."""
+    """0 if all pages and config.yaml are up to date, or were updated."""
     pages = {place for place, _ in PARTS.values()}
     wanted = {page: renewed(page, page.read_text(encoding="utf-8")) for page in sorted(pages)}
     wanted[CONFIG] = default_yaml()

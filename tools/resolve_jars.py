@@ -14,7 +14,7 @@ from worker.broker.jars import KAFKA
 LOG4J: Final = "2.25.3"
 ENDPOINTS: Final = (
     f"org.apache.kafka:kafka_2.13:{KAFKA}",
-    # Resolved by itself: in one graph with Kafka, log4j's bill of materials turns kafka-clients into 3.8.0.
+    # Resolved separately: in one graph with Kafka, log4j's bill of materials turns kafka-clients into 3.8.0.
     f"org.apache.logging.log4j:log4j-slf4j-impl:{LOG4J}",
 )
 

@@ -14,7 +14,7 @@ from tests.simulation.plays import PLAYS
 
 
 def violation(seed: int, play: str) -> str | None:
-    """What the schedule of this seed breaks, or None; after it stands how to replay it."""
+    """The promise that the schedule of this seed breaks, followed by how to replay it; or None."""
     try:
         PLAYS[play](seed)
     except Violation as broken:
@@ -23,7 +23,7 @@ def violation(seed: int, play: str) -> str | None:
 
 
 def main(arguments: list[str]) -> int:
-    """0 if every schedule keeps every promise, 1 if one does not; of ``--mutations``, whether all were caught."""
+    """0 if every schedule keeps every promise, 1 if one does not; with ``--mutations``, whether all were caught."""
     parser = argparse.ArgumentParser("python -m tools.simulation", description=__doc__)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--seed", type=int, help="play this one schedule")
@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> int:
 
 
 def search(out: Path | None) -> int:
-    """Look for every mutation; print the rows of the table, or write it."""
+    """Search every mutation; print the rows of the table, or write it."""
     rows, missed, seeds = [], 0, first_seeds() if TABLE.exists() else {}
     for play, mutation in all_mutations():
         if mutation.__name__ in BY_A_TEST:
@@ -65,5 +65,5 @@ def search(out: Path | None) -> int:
 
 
 if __name__ == "__main__":
-    logging.getLogger("worker").setLevel(logging.CRITICAL)  # what goes wrong here does so on purpose
+    logging.getLogger("worker").setLevel(logging.CRITICAL)  # faults here happen on purpose
     sys.exit(main(sys.argv[1:]))

@@ -1,8 +1,8 @@
 """Lines between workers and the broker that can be cut, while both ends live.
 
-Each line is a listener of the broker's, which clients reach through a relay only: what they are told to connect to is
-the relay's port. While a line is cut the relay takes connections and bytes as ever, as far as buffers go, and passes
-nothing on. Afterwards it passes on what it took, late, or drops the connections, as routers do.
+Each line is a listener of the broker's, which clients reach only through a relay: the broker tells them the relay's
+port. While a line is cut, the relay still takes connections and bytes, as far as buffers go, but passes nothing on.
+Afterwards it passes on the bytes late, or drops the connections, as routers do.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Line:
 
     @property
     def bootstrap(self) -> str:
-        """Where a client of this line connects to."""
+        """The address to which a client of this line connects."""
         return f"{HOST}:{self.port}"
 
     @property
@@ -42,11 +42,12 @@ class Line:
         return not self._whole.is_set()
 
     def cut(self) -> None:
-        """From now on nothing is passed on, in either direction."""
+        """From now on pass nothing on, in either direction."""
         self._loop.call_soon_threadsafe(self._whole.clear)
 
     def mend(self, *, drop: bool) -> None:
-        """Pass on again, what was taken meanwhile first; with ``drop`` the connections of before end instead."""
+        """Pass bytes on again, first those that were taken in the meantime; with ``drop`` end the earlier connections
+        instead."""
 
         def mended() -> None:
             if drop:
@@ -86,7 +87,7 @@ class Line:
 
 
 class Lines:
-    """So many lines to a broker that is started within ``broker_listens``."""
+    """``count`` lines to a broker that is started within ``broker_listens``."""
 
     def __init__(self, count: int) -> None:
         self._loop = asyncio.new_event_loop()
@@ -105,7 +106,8 @@ class Lines:
 
     @contextmanager
     def broker_listens(self) -> Iterator[None]:
-        """A broker that is started in here has a listener for each line, too, and so has it whenever it comes back."""
+        """A broker that is started inside the block also has a listener for each line, and has it again whenever it
+        comes back."""
         with patch.object(server, "server_properties", self._properties):
             yield
 

@@ -1,4 +1,4 @@
-"""What happens to workers, groups, the broker and the topics in a round of the nemesis."""
+"""The mishaps of workers, groups, the broker and the topics in a round of the nemesis."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ from worker.stream.kafka.topic_admin import PARTITIONS, alter_topics, compare_to
 MOST_WORKERS: Final = 4
 MOST_PARTITIONS: Final = 12
 OUTAGE_SECONDS: Final = 120.0
-"""So long after the broker was killed a worker may end because it found none."""
+"""For this time after the broker was killed a worker may end because it found no broker."""
 SILENT_SECONDS: Final = 5.0
-"""A worker that is awake answers sooner, and its loop goes round sooner, unless a broker was away."""
+"""A worker that is awake answers within this time, and makes a pass of its loop, unless a broker was away."""
 EXCUSED_SECONDS: Final = 30.0
-"""For so long after a broker was away, or the worker was stopped, it may be silent."""
+"""For this time after a broker was away, or after the worker was stopped, the worker may be silent."""
 LISTEN_SECONDS: Final = 1.0
 
 
 @dataclass
 class Round:
-    """One round: a cluster to which things happen. ``happened`` counts faults by name, ``together`` pairs of them.
+    """One round: a cluster with faults. ``happened`` counts faults by name, ``together`` counts pairs of faults.
 
-    ``restarted`` counts the workers that ended with 3, found no broker, and were started again as a supervisor does.
-    Half of the workers have a name of their own (``names``, by process), ``behind`` are those that were started before
-    there were so many partitions, and ``exports`` are folders with what the index held meanwhile.
+    ``restarted`` counts the workers that ended with 3, found no broker, and were started again as by a supervisor. Half
+    of the workers have a name of their own (``names``, by process), ``behind`` are those that were started with fewer
+    partitions, and ``exports`` are folders with exports of the index during the round.
     """
 
     cluster: Cluster
@@ -75,7 +75,8 @@ class Round:
     woken: dict[int, float] = field(default_factory=dict)
 
     def start(self) -> WorkerProcess:
-        """Another worker, with a clock of its own that is right as yet, and a line of its own while there are some."""
+        """Start another worker, with a clock of its own that is still right, and a line of its own while some are
+        free."""
         clock = ShiftedClock(self.cluster.folder / f"clock-{len(self.clocks)}")
         self.clocks.append(clock)
         taken = {self.line_of[worker.process.pid] for worker in self.workers if worker.process.pid in self.line_of}
@@ -92,17 +93,18 @@ class Round:
 
     @property
     def workers(self) -> list[WorkerProcess]:
-        """Those that live."""
+        """The live workers."""
         return [worker for worker in self.cluster.workers if worker.alive]
 
     def awake(self) -> list[WorkerProcess]:
-        """Those that live and are not stopped."""
+        """The live workers that are not stopped."""
         return [worker for worker in self.workers if worker.process.pid not in self.asleep]
 
     def fault(self, before: Counter[str]) -> str | None:
-        """Let one thing happen, of those that can, half of the time of those that have happened least; its name.
+        """Let one of the possible faults happen, half of the time one of those that have happened least; returns its
+        name.
 
-        ``before`` counts those of the rounds before.
+        ``before`` counts the faults of earlier rounds.
         """
         possible = [(weight, act) for weight, act in FAULTS if self._is_possible(act)]
         if self.chance.random() < 0.5:
@@ -120,7 +122,7 @@ class Round:
         return True
 
     def look(self) -> None:
-        """Wake who has slept enough; see that somebody works, and that nobody has ended by itself."""
+        """Wake workers that have slept enough; check that a worker works, and that none has ended by itself."""
         now = time.monotonic()
         for worker in self.workers:
             if self.asleep.get(worker.process.pid, now + 1) <= now:
@@ -133,7 +135,7 @@ class Round:
         self.listen()
 
     def listen(self) -> None:
-        """A worker that is silent for long, and is neither asleep nor without a broker, is a problem."""
+        """Note a problem for each worker that is silent for long although it is neither asleep nor without a broker."""
         now = time.monotonic()
         if now - self.listened < LISTEN_SECONDS or now - self.outage < EXCUSED_SECONDS:
             return
@@ -147,7 +149,7 @@ class Round:
         self.listened = time.monotonic()
 
     def watch(self) -> None:
-        """A worker that ended by itself is a problem whatever the topics say, unless the broker was away."""
+        """Note a problem for each worker that ended by itself, whatever the topics say, unless the broker was away."""
         for worker in [worker for worker in self.cluster.workers if worker.process.poll() not in (None, 0, -9)]:
             if self.may_end_with(worker.process.poll()):
                 self.cluster.workers.remove(worker)
@@ -158,22 +160,22 @@ class Round:
             self.cluster.workers.remove(worker)
 
     def may_end_with(self, code: object) -> bool:
-        """Whether it is what a worker ends with that found no broker, and one was away not long ago."""
+        """Whether this is the exit code of a worker that found no broker, and a broker was away not long ago."""
         return code == Unavailable.exit_code and time.monotonic() - self.outage < OUTAGE_SECONDS
 
     def wake(self, worker: WorkerProcess) -> None:
-        """Let it go on."""
+        """Let the worker go on."""
         worker.wake()
         self.asleep.pop(worker.process.pid, None)
         self.woken[worker.process.pid] = time.monotonic()
 
     def mend(self, line: Line) -> None:
-        """Let what is sent on it arrive again."""
+        """Let bytes on the line arrive again."""
         line.mend(drop=self.chance.random() < 0.5)
         del self.cut_until[line]
 
     def recover(self) -> None:
-        """Everybody awake, all lines whole, and at least one at work that claims all partitions."""
+        """Wake all workers, mend all lines, and let at least one worker run that claims all partitions."""
         for worker in self.workers:
             self.wake(worker)
         for line in list(self.cut_until):
@@ -184,11 +186,11 @@ class Round:
         self.look()
 
     def running(self) -> list[WorkerProcess]:
-        """Those that have said so, and are awake."""
+        """The workers that say that they run, and are awake."""
         return [worker for worker in self.awake() if STARTED in worker.said()]
 
     def end(self, worker: WorkerProcess, by: signal.Signals = signal.SIGTERM) -> None:
-        """Tell it to stop; that it ends otherwise than it should is a problem."""
+        """Tell the worker to stop; note a problem if it does not end as it should."""
         try:
             code: int | str = worker.stop(by)
         except subprocess.TimeoutExpired:
@@ -364,7 +366,7 @@ def evict(world: Round) -> bool:
             return False
         admin.remove_group_members(group, [MemberToRemove(member_id=member) for member in gone])
     except errors.KafkaError:
-        return False  # the group is rebalancing, or has changed meanwhile
+        return False  # the group is rebalancing, or has changed in between
     finally:
         admin.close()
     return True
@@ -385,7 +387,7 @@ def _kill_brokers(world: Round, number: int) -> bool:
     for broker in killed:
         broker.kill()
     time.sleep(world.chance.uniform(0, 4))
-    with ThreadPoolExecutor(number) as pool:  # of two each may wait for the other
+    with ThreadPoolExecutor(number) as pool:  # each of two may wait for the other
         list(pool.map(LocalBroker.start, killed))
     world.outage = time.monotonic()
     return True
@@ -429,7 +431,7 @@ def hostile_strings(world: Round) -> bool:
 
 def _publish_among_good_ones(world: Round, make: Callable[[int, int], list[hostile.Sent]]) -> bool:
     if world.cluster.settings.near.ttl_days is not None:
-        return False  # what cannot be read has no fetch time: the broker's would expire the pages of weeks ago
+        return False  # unreadable pages have no fetch time: the broker's time would expire the pages of weeks ago
     number = world.happened.total()
     partition = world.chance.randrange(world.cluster.settings.topics.partitions)
     good = [hostile.page(partition, page) for page in islice(invented(10_000 + number), 4)]
@@ -469,6 +471,6 @@ FAULTS: Final[list[tuple[float, Callable[[Round], bool]]]] = [
     (2, foreign_records),
 ]
 OF_THREE_BROKERS: Final = (two_brokers_killed, broker_frozen)
-"""Faults that are no use with one broker."""
+"""Faults that are useless with one broker."""
 OF_ONE_BROKER: Final = (cut,)
-"""Faults of the lines to it, which lead to no other."""
+"""Faults of the lines, which lead only to one broker."""

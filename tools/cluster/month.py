@@ -38,7 +38,7 @@ from worker.broker.cluster import NODES, LocalCluster
 from worker.compose import parts
 
 MOST_PAGES: Final = 10_000
-"""So many come in at most, if steps take no longer than their time: more take long to be compared in plain Python."""
+"""The most pages, if steps take no longer than their time: to compare more in plain Python takes long."""
 PAGES_A_SECOND: Final = 15
 AWAY_SECONDS: Final = 5.0
 PREFIX: Final = "month."
@@ -47,7 +47,7 @@ SETTINGS: Final = ("topics.partitions=8", "topics.shards=8")
 
 @dataclass
 class Account:
-    """How many pages came in, how many of them did not go out, how many did so more than once, and when verdicts were
+    """How many pages came in, how many did not go out, how many went out more than once, and when verdicts were
     written, in milliseconds by the brokers' clocks, ascending."""
 
     came: int
@@ -56,15 +56,15 @@ class Account:
     written: list[int]
 
     def longest(self, begin: float, end: float) -> float:
-        """The longest time without a verdict between these two, all in seconds since 1970."""
+        """The longest time without a verdict between these two moments, all in seconds since 1970."""
         there = [stamp / 1000 for stamp in self.written if begin <= stamp / 1000 <= end]
         return max(late - early for early, late in pairwise([begin, *there, end]))
 
 
 @dataclass
 class Month:
-    """A cluster in which things are changed. ``written_from`` says for each generation that has written pages which
-    offset of each partition was the first."""
+    """A cluster with changes. ``written_from`` has the first written offset of each partition for each generation that
+    has written pages."""
 
     cluster: Cluster
     brokers: LocalCluster
@@ -76,7 +76,7 @@ class Month:
     crawler: Crawler | None = None
 
     def spiders(self) -> None:
-        """They publish from now on, and the first of their pages is committed when this returns, if a worker runs."""
+        """Start the spiders; the first of their pages is committed when this returns, if a worker runs."""
         before = sum(self.cluster.consumed().values())
         self.crawler = Crawler(self.cluster.options, PREFIX, self._kept(), a_second=self.a_second)
         self.crawler.__enter__()
@@ -89,7 +89,7 @@ class Month:
             yield page
 
     def pause(self) -> None:
-        """Spiders publish nothing; all that came in is committed when this returns."""
+        """Pause the spiders; all pages are committed when this returns."""
         if self.crawler is not None:
             self.crawler.stop()
             self.crawler.__exit__(None, None, None)
@@ -97,7 +97,7 @@ class Month:
         self.cluster.wait_until_committed()
 
     def start(self, name: str) -> WorkerProcess:
-        """A worker of this name, which runs when this returns."""
+        """Start a worker with this name, which runs when this returns."""
         self.workers[name] = self.cluster.start_worker(f"kafka.instance_id={name}")
         return running(self.workers[name])
 
@@ -107,13 +107,13 @@ class Month:
         assert code == 0, f"a worker that was told to stop ended with {code}"
 
     def restart(self) -> None:
-        """All of them, one after the other, with the settings of now."""
+        """Restart all workers, one after the other, with the present settings."""
         for name in list(self.workers):
             self.stop(name)
             self.start(name)
 
     def restart_at_once(self, between: Callable[[], None]) -> None:
-        """All of them, with spiders paused, and this done while no worker runs."""
+        """Restart all workers at once, with spiders paused, and call ``between`` while no worker runs."""
         self.pause()
         names = list(self.workers)
         for name in names:
@@ -124,13 +124,13 @@ class Month:
             self.start(name)
 
     def command(self, *words: str, more: tuple[str, ...] = ()) -> None:
-        """A command of the worker, with the settings of now; it must end with 0."""
+        """Run a command of the worker, with the present settings; it must end with 0."""
         overrides = [word for setting in (*self.cluster.overrides, *more) for word in ("--set", setting)]
         done = subprocess.run([*PROGRAM, *words, *overrides], capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{' '.join(words)} ended with {done.returncode}: {done.stderr[-1500:]}"
 
     def account(self) -> Account:
-        """Of all pages so far, by the outputs of all generations."""
+        """The account of all pages so far, by the outputs of all generations."""
         out: Counter[Source] = Counter()
         written = []
         for generation, begins in self.written_from.items():
@@ -259,14 +259,14 @@ STEPS: Final[tuple[Callable[[Month], None], ...]] = (
     some_forgotten,
     upgrade,
 )
-"""In this order; each takes its share of the time."""
+"""The steps in their order; each takes its share of the time."""
 HEAD: Final = (
     "| step | what it is | pages in | lost | twice | longest time without a verdict, s |\n|---|---|---:|---:|---:|---:|"
 )
 
 
 def play(month: Month, seconds: float) -> Iterator[str]:
-    """A line of the table a step.
+    """Play the steps; yields a line of the table for each.
 
     Raises:
         AssertionError: something was refused, a page was lost or went out twice, or a verdict differs.
@@ -297,7 +297,7 @@ def play(month: Month, seconds: float) -> Iterator[str]:
 
 
 def write(out: Path | None, lines: list[str]) -> None:
-    """Put them between the markers, if there is a file."""
+    """Put the lines between the markers, if there is a file."""
     if out is not None:
         before, after = around(out, "month")
         out.write_text(before + "\n".join(lines) + "\n" + after, encoding="utf-8")

@@ -53,24 +53,24 @@ from worker.scan.records.exported import whole
 from worker.sizing.pages import pages_of
 
 ROUND_SECONDS: Final = 240.0
-"""Longer rounds have more pages to be compared with each other, in plain Python."""
+"""Longer rounds have more pages to compare with each other in plain Python."""
 PAGES_A_SECOND: Final = 40
 TTL_DAYS: Final = 2
 """With pages that were fetched a minute apart, expiry begins at the 2,880th page: in a round of some minutes survivors
 expire, blocks are buried, and the topic is compacted."""
 FETCHED_FROM_DAYS: Final = 30
-"""The first page was fetched so long ago: more minutes than a round has pages."""
+"""The age of the first page, in minutes: more than a round has pages."""
 EAGER_CLEANER: Final = {"segment.ms": "2000", "min.cleanable.dirty.ratio": "0.01", "delete.retention.ms": "0"}
 SNAPSHOTS: Final = 0.6
 """Share of the rounds whose workers keep snapshots, all in one folder."""
 TOGETHER: Final = 0.3
-"""How often another fault happens at once."""
+"""How often another fault happens at the same time."""
 MOMENTS: Final = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 
 @dataclass
 class Outcome:
-    """What a round's topics say afterwards."""
+    """The result of a round, from its topics."""
 
     pages: int
     verdicts: Counter[str]
@@ -81,7 +81,7 @@ class Outcome:
 
     @classmethod
     def of(cls, found: Traces) -> Outcome:
-        """Count, and check every promise."""
+        """Count the pages, and check every promise."""
         committed = {record.source: record for record in found.verdicts}
         times = Counter(record.source for record in found.verdicts) + Counter(found.dead)
         expected = verdicts(found.log, found.near, scheme=found.scheme, ttl=found.ttl)
@@ -111,7 +111,7 @@ class Brokers(NamedTuple):
 
 @contextmanager
 def running(folder: Path, number: int) -> Iterator[Brokers]:
-    """So many of them, inside the block."""
+    """Run this many brokers inside the block."""
     if number == NODES:
         with LocalCluster(data_dir=folder, announce=print) as cluster:
             yield Brokers(cluster.bootstrap_servers, cluster.nodes)
@@ -133,7 +133,7 @@ def play(
     seconds: float,
     before: Counter[str],
 ) -> tuple[Round, Outcome]:
-    """One round; ``before`` counts the faults of those before."""
+    """Play one round; ``before`` counts the faults of earlier rounds."""
     chance = random.Random(seed)
     ttl, output = chance.choice((None, TTL_DAYS)), chance.choice(("tag", "drop", "verdicts"))
     folder.mkdir()
@@ -151,7 +151,7 @@ def play(
             world.start()
         dated = a_minute_apart(pages, int(time.time() * 1000) - FETCHED_FROM_DAYS * DAY_MS)
         with Crawler(cluster.options, prefix, dated, a_second=PAGES_A_SECOND) as crawler:
-            # The log's scheme is that of its first batch: a foreign one must not come before the workers' own.
+            # The log's scheme is that of its first batch: a foreign batch must not come before the workers' own.
             wait_for(lambda: any(cluster.consumed().values()), "the first pages to be committed")
             until = time.monotonic() + seconds
             while time.monotonic() < until and not world.problems:
@@ -184,7 +184,8 @@ def play(
 
 
 def wrong(exported: Path, cluster: Cluster, found: Traces) -> str | None:
-    """What an export has that did not survive up to its last batch, or lacks; expired survivors may be away."""
+    """The entries that an export wrongly has or lacks, compared with the survivors up to its last batch; expired ones
+    may be missing."""
     settings = cluster.settings
     export = whole(Folder(str(exported)), parts.scheme(alone(settings), parts.recipe(settings)))
     survivors = {record.order: record.url for record in found.verdicts if record.verdict == "unique"}
@@ -195,7 +196,7 @@ def wrong(exported: Path, cluster: Cluster, found: Traces) -> str | None:
 
 
 def moment(brokers: Brokers, folder: Path, prefix: str, pages: list[Page], at: float) -> Outcome:
-    """Three workers; when this share of the pages is committed, one is killed and one added."""
+    """Run three workers; when this share of the pages is committed, kill one and add one."""
     folder.mkdir()
     with Cluster(brokers.bootstrap_servers, prefix, folder, copies=len(brokers.nodes)) as cluster:
         three = [cluster.start_worker() for _ in range(3)]
@@ -212,7 +213,7 @@ HEADS: Final = ("pages in", "unique", "duplicates", "refetches", "dead letters",
 
 
 def row(name: str, outcomes: list[Outcome]) -> str:
-    """A line of the table: what became of the pages."""
+    """A line of the table: the verdicts on the pages."""
     kinds: Counter[str] = sum((outcome.verdicts for outcome in outcomes), Counter())
     cells = [sum(outcome.pages for outcome in outcomes)]
     cells += [kinds[kind] for kind in ("unique", "duplicate", "refetch", "dead letter")]
@@ -227,7 +228,7 @@ def pages_table(rows: list[str], first: str) -> list[str]:
 
 
 def faults_table(happened: Counter[str], brokers: int) -> list[str]:
-    """How often each thing happened."""
+    """The table of how often each fault happened."""
     impossible = OF_ONE_BROKER if brokers > 1 else OF_THREE_BROKERS
     acts = [act for _, act in FAULTS if act not in impossible]
     told = [(act.__name__.replace("_", " "), (act.__doc__ or "").strip(), happened[act.__name__]) for act in acts]
@@ -239,7 +240,7 @@ def faults_table(happened: Counter[str], brokers: int) -> list[str]:
 
 
 def machine() -> str:
-    """Where and with what this was measured."""
+    """The machine and the software of the measurement."""
     with Path("/proc/cpuinfo").open() as lines:
         model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown CPU")
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
@@ -250,14 +251,14 @@ def machine() -> str:
 
 
 def command(options: argparse.Namespace) -> str:
-    """What must be typed to try it again; folders have other names elsewhere."""
+    """The command that repeats the run; folders have other names elsewhere."""
     what = "--moments" if options.moments else f"--minutes {options.minutes:g}"
     what += f" --brokers {options.brokers}" if options.brokers > 1 else ""
     return f"python -m tools.cluster.nemesis {what} --seed {options.seed}" + (" --docs FOLDER" if options.docs else "")
 
 
 def around(file: Path, name: str) -> tuple[str, str]:
-    """What stands before and after a file's markers of this name, these included."""
+    """The text before and after the part between a file's markers of this name, including the markers."""
     before, begin, rest = file.read_text(encoding="utf-8").partition(f"<!-- {name}:begin -->\n")
     _, end, after = rest.partition(f"<!-- {name}:end -->")
     if not end:
@@ -301,7 +302,7 @@ def main(arguments: list[str]) -> int:
 
 
 def rounds(brokers: Brokers, folder: Path, options: argparse.Namespace, problems: list[str]) -> Iterator[list[str]]:
-    """Rounds until the time is over or something is wrong; the tables after each."""
+    """Play rounds until the time is over or something is wrong; yields the tables after each round."""
     left = options.minutes * 60
     happened: Counter[str] = Counter()
     together: Counter[str] = Counter()
@@ -337,7 +338,7 @@ def rounds(brokers: Brokers, folder: Path, options: argparse.Namespace, problems
 
 
 def moments(brokers: Brokers, folder: Path, options: argparse.Namespace, problems: list[str]) -> Iterator[list[str]]:
-    """The same pages at five moments; the table after each."""
+    """Play the same pages at five moments; yields the table after each."""
     pages = pages_of(options.docs, None) if options.docs else list(islice(invented(options.seed), 2000))
     rows = []
     for at in MOMENTS:

@@ -49,12 +49,12 @@ class Look(NamedTuple):
 
     @property
     def rest(self) -> float:
-        """What is resident besides the index, in MiB."""
+        """Resident memory apart from the index, in MiB."""
         return (self.resident - self.of_index) / _MIB
 
 
 class Feed:
-    """Pages without end, of which ``copies`` says whether those that come now were there before."""
+    """An endless series of pages; ``copies`` says whether the next pages repeat earlier ones."""
 
     def __init__(self) -> None:
         self.copies = False
@@ -72,7 +72,7 @@ class Feed:
 
 
 class Soak:
-    """One worker that is looked at."""
+    """One observed worker."""
 
     def __init__(self, worker: WorkerProcess) -> None:
         self.worker = worker
@@ -81,7 +81,7 @@ class Soak:
         self.looks: dict[str, list[Look]] = {phase: [] for phase in PHASES}
 
     def wait_until_ready(self) -> None:
-        """Until the worker does all that is its own."""
+        """Wait until the worker is ready with everything that it owns."""
 
         def ready() -> bool:
             assert self.worker.alive, self.worker.said()[-3000:]
@@ -92,7 +92,7 @@ class Soak:
         wait_for(ready, "the worker to be ready")
 
     def watch(self, phase: str, minutes: float) -> None:
-        """Look for so long; say a line a minute."""
+        """Look for this many minutes; print a line per minute."""
         until = time.monotonic() + 60 * minutes
         said = time.monotonic()
         while time.monotonic() < until:
@@ -114,7 +114,7 @@ class Soak:
 
 
 def row(looks: list[Look]) -> str:
-    """The last of these looks, and of what is resident besides the index the least and the most."""
+    """The last of these looks, with the smallest and the largest resident memory apart from the index."""
     last = looks[-1]
     cells = [f"{last.minutes:.0f}", f"{last.pages:,}", f"{last.entries:,}"]
     cells += [f"{last.resident / _MIB:.1f}", f"{last.of_index / _MIB:.1f}"]
@@ -130,7 +130,7 @@ def growth(looks: list[Look], what: str) -> float:
 
 
 def report(looks: dict[str, list[Look]]) -> tuple[list[str], bool]:
-    """The tables and what they come to; whether nothing grew that may not grow."""
+    """The tables and their conclusion; whether nothing grew that must not grow."""
     lines = [
         "| minute | pages | entries | resident, MiB | index, MiB | the rest, least | most |",
         "|---:|---:|---:|---:|---:|---:|---:|",
@@ -185,7 +185,7 @@ def main(arguments: list[str]) -> int:
             soak.watch("warm-up", options.warm_up)
             soak.watch("different", options.minutes)
             feed.copies = True
-            soak.watch("first copies", min(1, options.copies))  # what was on its way, and the caches of hits
+            soak.watch("first copies", min(1, options.copies))  # pages still on their way, and the caches of hits
             soak.watch("copies", max(0, options.copies - 1))
             crawler.stop()
     lines, good = report(soak.looks)

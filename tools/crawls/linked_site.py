@@ -1,4 +1,4 @@
-"""A site made up page by page, served over HTTP: what the sites with traps have in common."""
+"""A site that is generated page by page and served over HTTP: the common part of the sites with traps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SECTIONS: Final = tuple(begin + end for begin in BEGINS for end in ENDS)
 
 
 class Shown(NamedTuple):
-    """What a page shows. ``content`` is the same for copies; ``honest`` is its template, None in a trap."""
+    """The content of a page. ``content`` is the same for copies; ``honest`` is the page's template, None in a trap."""
 
     content: str
     honest: str | None
@@ -37,7 +37,7 @@ class LinkedSite(ABC):
     """Paths with their queries, in the order of the requests."""
     address: str = ""
     port: int = 0
-    """0: a free one, which the site keeps from then on."""
+    """0: a free port, which the site keeps from then on."""
 
     def url(self, path: str) -> str:
         return f"http://{self.address}{path}"
@@ -45,11 +45,11 @@ class LinkedSite(ABC):
     @property
     @abstractmethod
     def honest_pages(self) -> dict[str, Shown]:
-        """All of them, by path."""
+        """All honest pages, by path."""
 
     @abstractmethod
     def shown(self, path: str) -> Shown | None:
-        """What is under this path; None: nothing is."""
+        """The page under this path; None: there is none."""
 
     def html(self, path: str) -> bytes | None:
         """The page as the server sends it."""
@@ -68,20 +68,20 @@ class LinkedSite(ABC):
 
 @cache
 def text_of(content: str) -> tuple[str, str]:
-    """Title and text that are near to those of no other content."""
+    """A title and a text that are not near to those of any other content."""
     chance = random.Random(content)
     words = ["".join(chance.choice(BEGINS + ENDS) for _ in range(2)) for _ in range(70)]
     return " ".join(words[:5]), " ".join(words[5:])
 
 
 def session_of(of: str) -> str:
-    """An id as servers give them, always the same for the same page."""
+    """A session id as servers make them, always the same for the same page."""
     return f"{random.Random(of).getrandbits(64):016x}"
 
 
 @contextmanager
 def serve_pages(site: LinkedSite) -> Iterator[None]:
-    """The site on a port of this machine."""
+    """Serve the site on a port of this machine."""
     counting = threading.Lock()
 
     class Handler(BaseHTTPRequestHandler):

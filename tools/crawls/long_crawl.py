@@ -44,15 +44,15 @@ from worker.broker.server import LocalBroker
 PREFIX: Final = "long."
 DEADLINE_S: Final = 900.0
 ANSWER_S: Final = 0.05
-"""How long the site takes for an answer: so fast a crawl as without it would be over before it is interrupted."""
+"""How long the site takes for an answer: without this delay the crawl would be over before it is interrupted."""
 CONCURRENT: Final = 8
 UNCONFIRMED: Final = 2 * CONCURRENT
-"""So many pages are asked for after the broker was killed, of which all but ``CONCURRENT`` have come."""
+"""The number of pages that are requested after the broker was killed; all but ``CONCURRENT`` of them have come."""
 
 
 @dataclass(frozen=True)
 class Account:
-    """What became of the pages, counted by page."""
+    """The outcomes of the pages, counted by page."""
 
     pages: int
     served: int
@@ -67,11 +67,11 @@ class Account:
 
     @property
     def is_good(self) -> bool:
-        """Whether every page has come to the topic."""
+        """Whether every page is on the topic."""
         return not self.missing and not self.left_in_the_spool
 
     def table(self) -> list[str]:
-        """In Markdown."""
+        """The account in Markdown."""
         told = vars(self).items()
         return ["| | pages |", "|---|---:|", *(f"| {name.replace('_', ' ')} | {count:,} |" for name, count in told)]
 

@@ -1,6 +1,7 @@
 """``python -m tools.crawls.old_scrapy [pytest's arguments]``: crawls with the oldest Scrapy that is allowed.
 
-In an environment of its own in a temporary folder, which sees all that is installed here but has its own Scrapy.
+They run in an environment in a temporary folder, which sees all packages that are installed here but has its own
+Scrapy.
 """
 
 from __future__ import annotations
@@ -54,9 +55,10 @@ CRAWLS: Final = [
         "test_spooling.py::test_two_crawls_cannot_share_a_spool_and_the_second_says_so_in_one_line",
     )
 ]
-"""Those that meet Scrapy's inside: items, responses, add-ons, reactors, commands, an engine that waits or is closed.
+"""Tests that touch Scrapy's internals: items, responses, add-ons, reactors, commands, an engine that waits or is
+closed.
 
-What lies between the publisher and Kafka, or in the text of a page, is tried with the newest Scrapy alone."""
+The way from the publisher to Kafka, and the text of pages, are tested only with the newest Scrapy."""
 FEW: Final = [crawl for crawl in CRAWLS if "test_addon.py" in crawl or "test_pipeline.py" in crawl]
 """Every page on the topic, on either reactor, from every kind of item."""
 
@@ -74,7 +76,7 @@ def make_environment(folder: Path, version: str) -> Path:
     venv.create(folder, with_pip=False, symlinks=True)
     python = folder / "bin" / "python"
     packages = next((folder / "lib").glob("python*/site-packages"))
-    # Not a plain path: what is installed editable here is found by the .pth files of these folders.
+    # Not a plain path: the .pth files of these folders lead to editable packages.
     lines = [f"import site; site.addsitedir({here!r})\n" for here in site.getsitepackages()]
     (packages / "installed_here.pth").write_text("".join(lines), encoding="utf-8")
     wanted = f"scrapy=={version}.*"

@@ -1,12 +1,12 @@
-"""Another site with traps, laid out as portals are: sections in a folder, names of pages, lists in pages.
+"""Another site with traps, built like a portal: sections in a folder, names of pages, lists in pages.
 
-Honest are 40 sections with their lists and articles. Copies of these are five kinds of traps:
+The honest pages are 40 sections with their lists and articles. Five kinds of traps show copies of them:
 
 - *session ids* in the query: each link of a page with one leads to a page with another one;
 - *orders*: lists sorted and shown in any way, page by page;
 - a *calendar* of days without events, which has no end;
 - *other views* of an article, to print and to send, beneath its own address;
-- *mirrors*: all of the site again in a folder for telephones, and links that say where a reader comes from.
+- *mirrors*: the whole site again in a folder for telephones, and links that say where a reader comes from.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class PortalSite(LinkedSite):
 
     @property
     def honest_pages(self) -> dict[str, Shown]:
-        """All of them, by path."""
+        """All honest pages, by path."""
         paths = ["/"]
         for section in SECTIONS:
             paths += [_article(section, number) for number in range(self.articles)]
@@ -40,7 +40,7 @@ class PortalSite(LinkedSite):
         return {path: shown for path in paths if (shown := self.shown(path)) is not None}
 
     def shown(self, path: str) -> Shown | None:
-        """What is under this path; None: nothing is."""
+        """The page under this path; None: there is none."""
         parts = urlsplit(path)
         query = {name: values[0] for name, values in parse_qs(parts.query).items()}
         if not self.has_traps:

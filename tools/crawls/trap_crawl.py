@@ -27,12 +27,12 @@ from tools.crawls.trap_site import TrapSite
 CONFIG: Final = {"page": {"processes": 1}}
 FIFO: Final = {"SCHEDULER_DISK_QUEUE": "PickleFifoDiskQueue", "SCHEDULER_MEMORY_QUEUE": "FifoMemoryQueue"}
 BREADTH_FIRST: Final = {name: f"scrapy.squeues.{queue}" for name, queue in FIFO.items()} | {"DEPTH_PRIORITY": 1}
-"""As Scrapy's documentation says."""
+"""The settings for breadth-first order from Scrapy's documentation."""
 MOST_S: Final = 900.0
 SEEDS: Final = range(5)
 BUDGETS: Final = {TrapSite: 2_000, PortalSite: 900}
 LEAST_UNIQUE: Final = {TrapSite: 1_426, PortalSite: 570}
-"""Of the first pages of each site with feedback: no seed may fall below."""
+"""The least number of unique pages among each site's first pages with feedback, for every seed."""
 NAMES: Final = {TrapSite: "Traps", PortalSite: "Portal"}
 ARTICLES: Final = 50
 """A section of the site with traps: 2,206 honest pages."""
@@ -41,7 +41,7 @@ HONEST_ARTICLES: Final = 113
 
 
 class Crawled(NamedTuple):
-    """A crawl that is over, and the paths that it asked for, the first of its budget."""
+    """A crawl that is over, with the paths that it requested, up to its budget."""
 
     site: LinkedSite
     asked: list[str]
@@ -49,11 +49,11 @@ class Crawled(NamedTuple):
 
     @property
     def contents(self) -> set[str]:
-        """All that it has seen."""
+        """All contents that it has seen."""
         return {shown.content for path in self.asked if (shown := self.site.shown(path)) is not None}
 
     def requests_for(self, contents: int) -> int:
-        """After how many requests it has seen so many; more than it made where it has not."""
+        """The number of requests after which it has seen this many contents; more than it made where it has not."""
         seen: set[str] = set()
         for number, path in enumerate(self.asked, 1):
             shown = self.site.shown(path)
@@ -64,11 +64,11 @@ class Crawled(NamedTuple):
 
     @property
     def copies(self) -> float:
-        """The share of its pages that show what an earlier one showed."""
+        """The share of its pages that show the content of an earlier page."""
         return 1 - len(self.contents) / len(self.asked)
 
     def lost(self) -> dict[str, float]:
-        """Of each honest template the share of its pages that was not asked for."""
+        """For each honest template the share of its pages that was not requested."""
         pages: dict[str, list[bool]] = defaultdict(list)
         asked = set(self.asked)
         for path, shown in self.site.honest_pages.items():
@@ -78,7 +78,7 @@ class Crawled(NamedTuple):
 
 
 def crawl_traps(folder: Path, site: LinkedSite, budget: int = 0, **settings: Any) -> Crawled:
-    """Crawl it breadth first, at most so many pages (0: to its end), judging pages in the crawl's process."""
+    """Crawl the site breadth first, at most ``budget`` pages (0: to its end), judging pages in the crawl's process."""
     (folder / "dedup.yaml").write_text(json.dumps(CONFIG), encoding="utf-8")
     site.asked.clear()
     told = {
@@ -96,7 +96,7 @@ def crawl_traps(folder: Path, site: LinkedSite, budget: int = 0, **settings: Any
 
 
 def compare(folder: Path) -> tuple[list[str], bool]:
-    """The tables in Markdown, and whether all that is promised holds."""
+    """The tables in Markdown, and whether all promises hold."""
     lines, is_good = [], True
     for kind, budget in BUDGETS.items():
         lines += [
@@ -130,7 +130,8 @@ def compare(folder: Path) -> tuple[list[str], bool]:
 
 
 def crawl_again(folder: Path, site: LinkedSite, budget: int) -> tuple[list[str], bool]:
-    """What a second crawl needs that begins with what a first one has learned, and whether it is half at most."""
+    """The requests of a second crawl that begins with the first one's knowledge, and whether they are half as many at
+    most."""
     job, rules = folder / "first", folder / "rules.json"
     first = crawl_traps(folder, site, budget, DEDUP_FEEDBACK=True, DEDUP_FEEDBACK_DRY_RUN=True, JOBDIR=str(job))
     assert write_rules(["--from", str(job), "--out", str(rules)]) == 0
@@ -155,7 +156,7 @@ def crawl_again(folder: Path, site: LinkedSite, budget: int) -> tuple[list[str],
 
 
 def main(arguments: list[str]) -> int:
-    """0 if all that is promised holds."""
+    """0 if all promises hold."""
     parser = argparse.ArgumentParser(prog="python -m tools.crawls.trap_crawl", description=__doc__)
     parser.add_argument("--out", type=Path, help="put the tables into this file, too, between its markers")
     options = parser.parse_args(arguments)

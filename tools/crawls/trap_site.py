@@ -1,13 +1,13 @@
 """A site with honest content and with the traps that crawlers know, served over HTTP.
 
-Honest are 40 sections with their articles, index pages and a shop. Every fifth section has taken some of its articles
-from the section before. The traps lead on without end, and show what is elsewhere:
+The honest pages are 40 sections with their articles, index pages and a shop. Every fifth section has taken some of its
+articles from the section before. The traps lead on without end, and show content that is elsewhere too:
 
 - a *calendar* of months without events, and of their days;
 - *session ids*, in the path and in the query: each link of a page with one leads to a page with another one;
 - *facets*: any choice of filters of the shop, which shows the same goods;
 - *print views* of articles;
-- *pagination*: the archive's last page has a next one, which is the same.
+- *pagination*: the archive's last page has a next page, which is the same.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ PER_INDEX: Final = 10
 """Articles that a page of a section's index links to."""
 ARCHIVE_PAGES: Final = 4
 WIDGET_LINKS: Final = 10
-"""Months that the small calendar on each page links to, and choices of filters beside it."""
+"""Months that the small calendar on each page links to, and choices of filters next to it."""
 TAKEN_EVERY: Final = 8
-"""Of the sections that take articles from others: one in so many."""
+"""One section in this many takes articles from others."""
 
 
 class TrapSite(LinkedSite):
@@ -40,7 +40,7 @@ class TrapSite(LinkedSite):
 
     @property
     def honest_pages(self) -> dict[str, Shown]:
-        """All of them, by path."""
+        """All honest pages, by path."""
         paths = ["/", "/shop"] if self.has_traps else ["/"]
         for section in SECTIONS:
             paths += [f"/{section}/{number}" for number in range(self.articles)]
@@ -50,7 +50,7 @@ class TrapSite(LinkedSite):
         return {path: shown for path in paths if (shown := self.shown(path)) is not None}
 
     def shown(self, path: str) -> Shown | None:
-        """What is under this path; None: nothing is."""
+        """The page under this path; None: there is none."""
         parts = urlsplit(path)
         query = {name: values[0] for name, values in parse_qs(parts.query).items()}
         segments = parts.path.strip("/").split("/")

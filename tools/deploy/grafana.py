@@ -1,6 +1,7 @@
 """``python -m tools.deploy.grafana --write``: makes the dashboards of deploy/grafana from ``tools.deploy.panels``.
 
-Grafana's JSON is long and says everything twice; here a panel is a line or two. Without ``--write`` it only compares.
+Grafana's JSON is long and says everything twice; here a panel takes a line or two. Without ``--write`` the command only
+compares.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ DATASOURCE: Final = {"type": "prometheus", "uid": "${datasource}"}
 WIDTH: Final = 24
 """Columns of Grafana's grid."""
 SCHEMA: Final = 39
-"""Of the dashboard's JSON; Grafana 10 and later read it."""
+"""The version of the dashboard's JSON; Grafana 10 and later read it."""
 
 
 def as_json(dashboard: Dashboard) -> str:
@@ -174,7 +175,7 @@ def _options(kind: str) -> dict[str, Any]:
 
 
 def main(arguments: list[str]) -> int:
-    """0 if the files are as the panels say, or have been brought there."""
+    """0 if the files match the panels, or were updated."""
     wanted = {FOLDER / f"{dashboard.uid}.json": as_json(dashboard) for dashboard in DASHBOARDS}
     stale = [path for path, text in wanted.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
     if "--write" in arguments:

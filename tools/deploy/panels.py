@@ -1,4 +1,4 @@
-"""The panels of the Grafana dashboards: what each asks Prometheus for, in which unit."""
+"""The panels of the Grafana dashboards: the Prometheus query of each, and its unit."""
 
 from __future__ import annotations
 

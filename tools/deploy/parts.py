@@ -1,4 +1,4 @@
-"""What dashboards are made of: rows of panels, and the queries that several of them ask."""
+"""The parts of dashboards: rows of panels, and the queries that several panels share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COUNT: Final = "short"
 CORES: Final = "suffix: cores"
 
 CRAWL: Final = 'job="$job"'
-"""Spiders are no instances of a worker."""
+"""Spiders are not instances of a worker."""
 HERE: Final = 'job="$job", instance=~"$instance"'
 RESPONSES: Final = f"dedup_spider_responses_total{{{CRAWL}}}"
 PUBLISHED: Final = f"dedup_spider_published_pages_total{{{CRAWL}}}"
@@ -26,7 +26,7 @@ HELD: Final = (
     "(dedup_shard_state{@} == 1) * on (instance, shard) group_left (role) (dedup_shard_role{@} == 1) "
     "or on (instance, shard) dedup_shard_state{@} == 1"
 )
-"""Each shard that somebody holds by worker and state; and by role, but for those that may still be given back."""
+"""Each held shard by worker and state, and by role, without shards that may still be given back."""
 
 DUPLICATES: Final = ', outcome="duplicate"'
 JUDGED: Final = ', outcome!="dead"'
@@ -46,7 +46,7 @@ class Panel:
     stacked: bool = False
     most: float | None = None
     by: str = ""
-    """Of a table with several queries: the label by which their rows are put together."""
+    """For a table with several queries: the label by which their rows are joined."""
 
     def expressions(self) -> Iterator[tuple[str, str]]:
         """Legend and PromQL of each query, with Grafana's variables in it."""
@@ -64,7 +64,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Dashboard:
-    """One file."""
+    """One dashboard, in a file of its own."""
 
     uid: str
     title: str
@@ -79,17 +79,17 @@ def stat(title: str, unit: str, query: str, text: str = "") -> Panel:
 
 
 def share(by: str, metric: str, window: str) -> str:
-    """Duplicates among pages with a verdict, by some labels; 0 where there is none."""
+    """The share of duplicates among pages with a verdict, by some labels; 0 where there is no page."""
     return _share(*(f"sum{by} (rate({metric}{{@{which}}}{window}))" for which in (DUPLICATES, JUDGED, "")))
 
 
 def pages_by(by: str, metric: str, which: str = "") -> str:
-    """Those of the last hour, by some labels."""
+    """The pages of the last hour, by some labels."""
     return f"sum by ({by}) ({counted(f'{metric}{{@{which}}}', '1h')})"
 
 
 def share_by(by: str, metric: str) -> str:
-    """Duplicates among those of them that have a verdict."""
+    """The share of duplicates among the pages of the last hour that have a verdict."""
     return _share(*(pages_by(by, metric, which) for which in (DUPLICATES, JUDGED, "")))
 
 
@@ -98,10 +98,10 @@ def _share(duplicates: str, judged: str, every: str) -> str:
 
 
 def counted(series: str, window: str) -> str:
-    """How much counters grew in a window, those included that began in it with a number that is not zero.
+    """The growth of counters in a window, including counters that began in it with a number other than zero.
 
-    ``increase()`` leaves the first number of a series out and guesses at both ends. Here a series that was scraped
-    later than its worker for the first time, and was not there when the window began, has grown by all that it shows.
+    ``increase()`` leaves out the first number of a series and extrapolates at both ends. Here a series that was first
+    scraped after its worker, and was not there when the window began, counts with its whole value.
     """
     inside, first = f"{series}[{window}]", f"min_over_time({series}[{window}])"
     grown = f"(max_over_time({inside}) - {first} and resets({inside}) == 0 or increase({inside}))"

@@ -1,6 +1,6 @@
 """``python -m tools.deploy.prometheus_operator --write``: makes deploy/kubernetes' rules for the Prometheus operator.
 
-They are deploy/prometheus' own, in the operator's words. Without ``--write`` it only compares.
+They are the rules of deploy/prometheus in the operator's form. Without ``--write`` the command only compares.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def main(arguments: list[str]) -> int:
-    """0 if both are as deploy/prometheus says, or have been brought there."""
+    """0 if both match deploy/prometheus, or were updated."""
     wanted = {
         DEPLOY / "kubernetes" / "prometheusrule.yaml": rules(),
         DEPLOY / "kubernetes" / "alertmanagerconfig.yaml": alertmanager(),

@@ -20,7 +20,7 @@ from tools.quality import floors, measuring
 
 
 def main(arguments: list[str]) -> int:
-    """0 if nothing is worse than its floor, or what was asked for is written; 2 for other arguments."""
+    """0 if nothing is worse than its floor, or the requested files are written; 2 for other arguments."""
     if not set(arguments) <= {"--raise", "--lower-floors", "--publish"} or len(arguments) > 1:
         print(__doc__, file=sys.stderr)
         return 2

@@ -1,6 +1,6 @@
-"""Word F1 of the text that an extractor takes out of pages, held against their main content as people marked it.
+"""Word F1 of an extractor's texts, compared with the main content of the pages as people marked it.
 
-Words are runs of ``\\w`` in lower case, compared as multisets; F1 is the mean over pages. That is the measure of the
+Words are runs of ``\\w`` in lower case, compared as multisets; F1 is the mean over pages. This is the measure of the
 Web Content Extraction Benchmark (WCXB), whose pages these are.
 """
 
@@ -23,7 +23,7 @@ from worker.page.main_text.content import main_content
 
 PAGES: Final = "pages.jsonl.xz"
 FEW: Final = 5
-"""Words that an extractor found nothing with, if the page has ``ENOUGH``: such a page is like no other."""
+"""With fewer words an extractor has found nothing, if the page has ``ENOUGH``: such a page is like no other."""
 ENOUGH: Final = 20
 
 _WORD: Final = re.compile(r"\w+")
@@ -31,7 +31,7 @@ _WORD: Final = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Extraction:
-    """What was taken out of a page beside what should have been."""
+    """The extracted text of a page next to the right text."""
 
     id: str
     url: str
@@ -40,15 +40,15 @@ class Extraction:
     truth: str
     f1: float
     is_empty: bool | None
-    """Hardly a word was found of many; None where there are not many."""
+    """Whether hardly a word was found of many; None where there are not many."""
     seconds: float
-    """CPU time of taking the text out."""
+    """CPU time of the extraction."""
 
 
 def extractions(
     folder: Path, fingerprinter: Fingerprinter, extractor: Extractor = main_content
 ) -> Iterator[Extraction]:
-    """Of every page of ``pages.jsonl.xz`` in a folder; of none where there is no such file."""
+    """The extraction of every page of ``pages.jsonl.xz`` in a folder; none where there is no such file."""
     file = folder / PAGES
     if not file.is_file():
         return
@@ -64,12 +64,12 @@ def extractions(
 
 
 def words(text: str) -> Counter[str]:
-    """The words of a text, each as often as it stands there."""
+    """The words of a text with their counts."""
     return Counter(_WORD.findall(text.lower()))
 
 
 def f1(found: Counter[str], truth: Counter[str]) -> float:
-    """Harmonic mean of the shares of words found that are right, and of right words that are found."""
+    """Harmonic mean of two shares: right words among the found ones, and found words among the right ones."""
     if not found or not truth:
         return float(not found and not truth)
     return 2 * (found & truth).total() / (found.total() + truth.total())

@@ -1,6 +1,6 @@
 """Where verdicts and main texts fail today, class by class, with an example of each: a page of the handbook.
 
-Only what is free to be shown is quoted, and in a few words. Of other sets examples are told by ids and numbers.
+Only free texts are quoted, in a few words. Examples from other sets are named by ids and numbers.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from worker.page.words.normalise import normalise
 
 PREDICATE: Final = "accurate"
 FREE: Final = "web"
-"""The set that may be quoted. The texts of the other one belong to others."""
+"""The set that may be quoted. The texts of the other set belong to others."""
 QUOTED: Final = 60
 """Characters of a text that are shown."""
 WELL: Final = 0.8
-"""F1 of tokens from which on a text is taken out well: below, two copies may have too little in common to be near."""
+"""The F1 of tokens from which on a text counts as well extracted: below it, two copies may have too little in common to
+be near."""
 
 SOURCES: Final = """\
 Quotations are from [WCXB, the Web Content Extraction Benchmark](https://github.com/Murrough-Foley/web-content-extraction-benchmark),
@@ -36,7 +37,7 @@ into other templates."""
 
 @dataclass(frozen=True)
 class Side:
-    """A page of a pair: what was taken out of it, and what should have been."""
+    """A page of a pair: its extracted text, and the right text."""
 
     id: str
     text: str
@@ -44,17 +45,17 @@ class Side:
 
     @property
     def f1(self) -> float:
-        """Of tokens, Chinese ones character by character."""
+        """F1 of tokens, Chinese ones character by character."""
         found, truth = _tokens(self.text), _tokens(self.truth)
         return 2 * (found & truth).total() / max(1, found.total() + truth.total())
 
 
 @dataclass(frozen=True)
 class Failing:
-    """Pairs of one class that are called wrongly, and one of them as an example.
+    """Pairs of one class that are called wrongly, with one example.
 
-    ``badly`` counts those of which a side was taken out badly, ``same`` those of which both sides' texts are equal
-    as taken out. ``similarity`` is what the example's sketches say.
+    ``badly`` counts the pairs with a badly extracted side, ``same`` the pairs whose extracted texts are equal.
+    ``similarity`` is the similarity of the example's sketches.
     """
 
     label: Literal[0, 1]
@@ -68,7 +69,8 @@ class Failing:
 
 
 def failing(by_html: Evaluation, by_text: Evaluation, fingerprinter: Fingerprinter) -> list[Failing]:
-    """By label and class, or relation where pairs have no class: how ``PREDICATE`` calls them by their HTML."""
+    """The wrongly called pairs by label and class, or by relation where pairs have no class, with ``PREDICATE`` on
+    their HTML."""
     result = next(result for result in by_html.results if result.method.name == PREDICATE)
     groups: dict[tuple[Literal[0, 1], str], list[tuple[Pair, float | None]]] = {}
     of: Counter[tuple[Literal[0, 1], str]] = Counter()
@@ -166,7 +168,7 @@ def _told(text: str, quoted: bool) -> str:
 
 
 def _safe(text: str, most: int) -> str:
-    """The beginning of a text in one line that means nothing to Markdown."""
+    """The beginning of a text in one line, without meaning in Markdown."""
     line = " ".join(text.split())
     shown = line if len(line) <= most else line[:most].rstrip() + "…"
     return re.sub(r"[\\`*_\[\]|~:#@]", lambda found: f"&#{ord(found[0])};", html.escape(shown, quote=False))

@@ -1,5 +1,5 @@
-"""What both predicates find and call falsely, and how good the main text is, on sets of labelled pages, group by group;
-and the bounds that none of these figures may cross."""
+"""The pairs that both predicates find and call falsely, and the quality of the main text, on sets of labelled pages,
+group by group; and the bounds that none of these figures may cross."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ FIELDS: Final[tuple[Field, ...]] = ("text", "html")
 EXTRACTION: Final = "extraction"
 OWN: Final = "own"
 LABELLED: Final = ("dev", "web")
-"""Sets of labelled pages, as their folders are called. A set is known by its pairs, wherever it lies."""
+"""Sets of labelled pages, by the names of their folders. A set is recognised by its pairs, wherever its folder is."""
 
 DIMENSIONS: Final = ("class", "relation", "language")
-"""What a set is told by besides the whole of it."""
+"""The fields by which a set is divided, in addition to the whole set."""
 WHOLE: Final = ("all", "edited")
-"""Groups in which nothing may become worse. In the others a pair or two may, where the whole does not."""
+"""Groups in which nothing may become worse. In the other groups a pair or two may, where the whole does not."""
 SLACK: Final = 2
 
 Name = tuple[str, str, str, str]
@@ -48,7 +48,7 @@ them came out ``empty``."""
 
 
 def measure(name: str, folder: Path) -> dict[Name, Figures]:
-    """The figures of a set by default settings: those of ``python -m worker evaluate``, without its processes."""
+    """The figures of a set with default settings, as in ``python -m worker evaluate``, but without its processes."""
     settings = Settings()
     fingerprinter = Fingerprinter(recipe(settings))
     methods = [method(predicate, settings) for predicate in PREDICATES]
@@ -64,14 +64,15 @@ def measure(name: str, folder: Path) -> dict[Name, Figures]:
 
 
 def measure_own() -> dict[Name, Figures]:
-    """Of the project's own pages."""
+    """The figures of the project's own pages."""
     with tempfile.TemporaryDirectory() as folder:
         own_pages.write(Path(folder))
         return measure(OWN, Path(folder))
 
 
 def misses(found: Mapping[Name, Figures], floors: Mapping[Name, Figures]) -> list[str]:
-    """What is worse than its floor by more than is allowed, has none, or is missing itself, each with both figures."""
+    """The figures that are worse than their floor by more than is allowed, have no floor, or are missing, each with
+    both numbers."""
     told = []
     for name in sorted(found.keys() | floors.keys()):
         shown = " · ".join(name)
@@ -88,7 +89,7 @@ def misses(found: Mapping[Name, Figures], floors: Mapping[Name, Figures]) -> lis
 
 
 def pairs_of(folder: Path) -> str:
-    """What tells a set of labelled pages from others: a hash of its pairs."""
+    """The identity of a set of labelled pages: a hash of its pairs."""
     hashed = hashlib.blake2b(digest_size=8)
     for _, line in lines(folder / "pairs.jsonl.xz"):
         hashed.update(line.encode())
@@ -96,13 +97,13 @@ def pairs_of(folder: Path) -> str:
 
 
 def name_of(folder: Path) -> str:
-    """The set that a folder holds: the one that has floors for these pairs, else as the folder is called."""
+    """The name of the set in a folder: the set that has floors for these pairs, otherwise the folder's name."""
     pairs = pairs_of(folder)
     return next((name for name, fields in _stored().items() if fields.get("pairs") == pairs), folder.name)
 
 
 def read(name: str) -> dict[Name, Figures]:
-    """The floors of a set as they are written down."""
+    """The floors of a set as they are stored."""
     return {
         (name, field, group, by): figures
         for field, groups in _stored().get(name, {}).items()
@@ -113,7 +114,7 @@ def read(name: str) -> dict[Name, Figures]:
 
 
 def write(name: str, floors: Mapping[Name, Figures], folder: Path | None) -> None:
-    """Write a set's floors down, a line a group, and which pairs they were measured on."""
+    """Write a set's floors, one line per group, and the pairs on which they were measured."""
     stored = _stored()
     fields: dict[str, Any] = {} if folder is None else {"pairs": pairs_of(folder)}
     for (_, field, group, by), figures in floors.items():
@@ -123,7 +124,7 @@ def write(name: str, floors: Mapping[Name, Figures], folder: Path | None) -> Non
 
 
 def renewed(floors: Mapping[Name, Figures], measured: Mapping[Name, Figures], *, lower: bool) -> dict[Name, Figures]:
-    """The floors of a set raised to what was measured; with ``lower`` they are what was measured."""
+    """The floors of a set raised to the measured figures; with ``lower`` they equal the measured figures."""
     return {
         name: figures if lower or name not in floors else _best(figures, floors[name])
         for name, figures in measured.items()
@@ -131,13 +132,13 @@ def renewed(floors: Mapping[Name, Figures], measured: Mapping[Name, Figures], *,
 
 
 def shown(group: Group) -> str:
-    """A group's name: all, edited, or what it is told by and how it is called there."""
+    """A group's name: all, edited, or the field and its value."""
     dimension, name = group
     return name if dimension == "overall" else f"{dimension} {name}"
 
 
 def figures(counts: Counts, group: Group) -> Figures:
-    """What was called near of a group's pairs, by label."""
+    """The numbers of a group's pairs that were called near, by label."""
     near, other = recall(counts, group), false_positives(counts, group)
     found: Figures = {"found": near.hits, "of": near.of} if near.of else {}
     return found | ({"false": other.hits, "others": other.of} if other.of else {})
@@ -166,7 +167,7 @@ def _counts(
 
 
 def _with_floors(counts: Counts) -> list[Group]:
-    """All that were edited are no group of their own where no text is equal to its copy's."""
+    """The groups with floors; the edited pairs are not a group of their own where no text equals its copy's."""
     told = [group for group in counts if group == OVERALL or group[0] in DIMENSIONS]
     return told + [EDITED] * (recall(counts, EDITED).of < recall(counts).of)
 
@@ -178,7 +179,7 @@ def _extraction(folder: Path, fingerprinter: Fingerprinter) -> Iterator[tuple[st
             groups.setdefault(group, []).append((page.f1, bool(page.is_empty)))
     for group, pages in sorted(groups.items()):
         mean = sum(f1 for f1, _ in pages) / len(pages)
-        rounded_down = int(mean * 10_000) / 10_000  # a floor is something to stand on
+        rounded_down = int(mean * 10_000) / 10_000  # a floor must not be above the figure
         yield group, {"f1": rounded_down, "empty": sum(empty for _, empty in pages), "pages": len(pages)}
 
 
@@ -194,7 +195,7 @@ def _holds(what: str, found: Figures, floor: Figures, is_whole: bool) -> bool:
 
 
 def _best(figures: Figures, floor: Figures) -> Figures:
-    """The better of each, of the same pairs; of others what was measured."""
+    """The better of both for the same pairs; for other pairs the measured figures."""
     if any(figures.get(number) != floor.get(number) for number in ("of", "others", "pages")):
         return figures
     least = ("false", "empty")

@@ -1,5 +1,5 @@
-"""Everything that the handbook says of quality, measured: ``docs/quality/figures.json``, the reports with their curves,
-and the page of failures. ``published`` makes the tables of it."""
+"""Measures everything that the handbook says about quality: ``docs/quality/figures.json``, the reports with their
+curves, and the page of failures. ``published`` makes the tables from it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OTHERS: Final[Mapping[str, Method]] = {
 MOST_EDITED: Final[Group] = ("band", "0.8-0.9")
 OF_SHORT: Final[Group] = ("length", f"< {SHORT}")
 OF_ALL_METHODS: Final = (OVERALL, EDITED, MOST_EDITED, OF_SHORT)
-"""Groups that are told of every method; those that have floors are told of the worker's own."""
+"""Groups that are reported for every method; groups with floors are reported for the worker's own methods."""
 
 
 def measure(sets: Mapping[str, Path]) -> None:
@@ -77,7 +77,7 @@ def _evaluated(
 
 
 def _store(evaluation: Evaluation, settings: Settings, folder: Path) -> None:
-    """Report and curves for people. ``FIGURES`` has what tables are made of."""
+    """Write report and curves for readers. ``FIGURES`` has the numbers for tables."""
     write(evaluation, settings, folder)
     for name in ("predictions.jsonl", "report.json"):
         (folder / name).unlink()
@@ -107,7 +107,7 @@ def _figures(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _extractors(sets: Mapping[str, Path], settings: Settings) -> tuple[dict[str, Any], list[Extraction]]:
-    """Each extractor on all HTML, and the page that the built-in one did worst of each type."""
+    """Each extractor on all HTML, and for each type the worst page of the built-in extractor."""
     found: dict[str, Any] = {}
     worst: list[Extraction] = []
     fingerprinter = Fingerprinter(recipe(settings))

@@ -1,8 +1,8 @@
 """Labelled pages of the project's own: texts written for it, and edits made by rule.
 
-Long texts are the demo's articles, short ones stand in ``short_texts.txt``. A pair is labelled 1 where one side is the
-other's edited copy, and 0 where two texts are different, in the same template or in none. An edit changes less than a
-fifth of the tokens, so a label means what it means in the larger collection of labelled pages.
+Long texts are the demo's articles, short ones are in ``short_texts.txt``. A pair is labelled 1 where one side is an
+edited copy of the other, and 0 where two texts are different, in the same template or without one. An edit changes less
+than a fifth of the tokens, so a label means the same as in the larger collection of labelled pages.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def punctuation_changed(page: Page) -> Page:
 
 
 def word_changed(page: Page) -> Page:
-    """A word in the middle gives way to another, of two characters in Chinese."""
+    """A word in the middle is replaced by another, of two characters in Chinese."""
     (text,) = page.paragraphs
     if page.language == "zh":
         middle = len(text) // 2
@@ -114,7 +114,7 @@ SHORT_EDITS: Final[dict[str, Callable[[Page], Page]]] = {
     "word changed": word_changed,
 }
 LEAST_FOR_A_WORD: Final = 60
-"""Characters of a text from which one word is less than a fifth of it: half as many in Chinese."""
+"""The length in characters from which on one word is less than a fifth of a text: half as many in Chinese."""
 
 
 def write(folder: Path) -> None:

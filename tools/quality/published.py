@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 FIGURES: Final = Path(__file__).resolve().parents[2] / "docs" / "quality" / "figures.json"
-"""What ``python -m tools.quality --publish`` measured."""
+"""The figures that ``python -m tools.quality --publish`` measured."""
 
 SETS: Final = ("dev", "web")
 PREDICATES: Final = ("simhash", "accurate")
@@ -61,7 +61,7 @@ def methods() -> str:
 
 
 def details() -> str:
-    """What is harder in ``dev``, and what each method costs there."""
+    """The harder cases in ``dev``, and the cost of each method there."""
     found = _figures()
     text, html = found["sets"]["dev"]["text"], found["sets"]["dev"]["html"]
     rows = []
@@ -91,7 +91,7 @@ def classes() -> str:
 
 
 def relations() -> str:
-    """The same of the set that was tuned on."""
+    """The same for the set on which settings were tuned."""
     return _by_group(_figures(), "dev", "relation ")
 
 

@@ -1,4 +1,4 @@
-"""Figures as JSON that people can read and compare: a line for each object that holds no other."""
+"""Figures as JSON that people can read and compare: a line for each object without objects in it."""
 
 from __future__ import annotations
 
