@@ -28,7 +28,7 @@ PROGRAM: Final = "python -m crawler_plugin.rules"
 ORDER: Final = 100
 """The order among rules of other files; these rules do not depend on each other."""
 Rule: TypeAlias = dict[str, Any]
-"""A rule as duplicate-url-discarder reads it."""
+"""The form of a rule that duplicate-url-discarder reads."""
 HEADINGS: Final = ("site", "left_out", "becomes", "pages", "same", "different", "values", "url", "without_it")
 _SITE: Final = re.compile(r"(?:[a-z0-9-]+\.)*[a-z0-9-]+(?::[0-9]+)?")
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")

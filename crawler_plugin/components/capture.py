@@ -13,7 +13,7 @@ a response lies between them, so each sees what the others cannot:
    budget of unconfirmed bytes. It can wait without delaying anything else, since Scrapy awaits ``process_request``.
 
 3. ``FoundItemsMiddleware``, a spider middleware, remembers which items a callback yields, so that they can get the
-   verdict on the response. It is there where verdicts come back to the crawl.
+   verdict on the response. It is active where verdicts come back to the crawl.
 
 With ``DEDUP_AWAIT_RESPONSES`` there is one more, ``crawler_plugin.components.awaited_responses``.
 

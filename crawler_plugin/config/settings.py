@@ -66,7 +66,7 @@ class PluginSettings:
     """A path in which %(spider)s and %(job)s stand for names; None: there is no spool."""
     spool_bytes: int = 1024**3
     captured: Wanted | None = None
-    """What is captured of the responses that callbacks get; None: pages come in items."""
+    """Which of the responses that callbacks get are captured; None: pages come in items."""
     mode: Mode = "kafka"
     state: str | None = None
     """A path in which %(spider)s and %(job)s stand for names; None: the state is lost at the end of the crawl."""
@@ -145,7 +145,7 @@ class PluginSettings:
 
     @property
     def longest_wait(self) -> float | None:
-        """Seconds to wait for a verdict; None: until the process that judges has answered."""
+        """Seconds to wait for a verdict; None: wait until the process that judges has answered."""
         return None if self.mode == "local" else self.patience
 
 

@@ -20,13 +20,13 @@ from typing import Final, NamedTuple
 MEMORY: Final = 60
 """Verdicts. With fewer, chance brings traps back; with more, new content takes longer to bring a template back."""
 PASSED_ON: Final = 4
-"""A group passes on the least number of verdicts divided by this: a wider group decides after so many narrower
+"""A group passes on the least number of verdicts divided by this: a wider group decides after this many narrower
 groups."""
 LOW: Final = 0.2
 """A group counts as giving only copies while the upper bound of its share of new pages is at most this. To get there a
 group needs twenty copies and no new page: some 16 % are still possible then."""
 Z: Final = 1.96
-"""Of the usual 95 % interval."""
+"""The quantile for the usual 95 % interval."""
 
 FIRST: Final = 4
 """Pages of a group that are tried before its other pages wait, and verdicts after which the group is doubted. With

@@ -21,7 +21,7 @@ FORM: Final = 2
 
 
 class Known(NamedTuple):
-    """What a crawl knows."""
+    """A crawl's evidence on groups and variations."""
 
     groups: Mapping[str, GroupCounts]
     variations: VariationEvidence

@@ -119,8 +119,8 @@ class Batch(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     ``packed`` holds the columns of ``PACKED_WIDTHS``, one after the other: for each column the lowest bytes of all
     entries, then the next higher ones, with zlib over everything, as neighbours differ little. ``language`` there is a
     place in ``languages``; the lowest bit of ``bare`` says that there is no fingerprint, those above it are the
-    ``flags`` of a ``FlaggedBatch``, 0 in any other. ``dead`` are (place, reason). ``urls`` are the URLs in UTF-8, one
-    after the other, under zlib; ``url_bytes`` says where each ends. ``worker.verdict.claims`` reads and writes all
+    ``flags`` of a ``FlaggedBatch``, 0 in any other batch. ``dead`` are (place, reason). ``urls`` are the URLs in UTF-8,
+    one after the other, under zlib; ``url_bytes`` says where each ends. ``worker.verdict.claims`` reads and writes all
     this.
     """
 

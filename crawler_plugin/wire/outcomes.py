@@ -29,7 +29,7 @@ class JsonRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def decode(cls, value: bytes | None) -> Self:
-        """What ``encode`` wrote.
+        """Read the output of ``encode``.
 
         Raises:
             UnreadableRecord: anything else.
@@ -156,7 +156,7 @@ class Verdict(JsonRecord, frozen=True, kw_only=True):
 
     @classmethod
     def decode(cls, value: bytes | None) -> Self:
-        """What ``encode`` wrote.
+        """Read the output of ``encode``.
 
         Raises:
             UnreadableRecord: anything else, and a verdict without the place of its page.

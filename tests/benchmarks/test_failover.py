@@ -1,4 +1,4 @@
-"""What counts as a standstill."""
+"""Tests of the definition of a standstill."""
 
 from __future__ import annotations
 

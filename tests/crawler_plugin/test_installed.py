@@ -1,4 +1,4 @@
-"""What ``pip install 'crawl-dedup-scrapy[scrapy]'`` brings: enough for a crawl, and nothing that is called ``worker``.
+"""``pip install 'crawl-dedup-scrapy[scrapy]'`` installs enough for a crawl, and nothing with the name ``worker``.
 
 The wheel, not the folder of the checkout, is built and installed into an otherwise empty environment.
 """

@@ -30,7 +30,7 @@ class Growing(Schedule):
         self.operator = random.Random(f"operator {seed}")
         self.most = self.world.partitions + MOST
         self.next: Schedule | None = None
-        """The generation beside it, of which the same pages are."""
+        """The generation alongside it, over the same pages."""
 
     def moves(self) -> list[tuple[float, Callable[[], None]]]:
         return [*super().moves(), (2, self.grow), (3, self._set), (4, self._restart)]

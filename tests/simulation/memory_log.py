@@ -154,7 +154,7 @@ class World:
 
     def __init__(self, *, partitions: int, shards: int, chance: random.Random | None = None) -> None:
         self.partitions = partitions
-        """Of ``pages``; ``outputs``: of what is written in transactions."""
+        """Partitions of ``pages``; ``outputs`` counts those of the topics that are written in transactions."""
         self.outputs = partitions
         self.shards = shards
         self.chance = chance
@@ -168,9 +168,9 @@ class World:
         self.shard_group: Group[Held] = Group()
         self.groups: dict[str, Group[Any]] = {PAGES: self.page_group, INDEX: self.shard_group}
         self.barrier: int | None = None
-        """Where a record of ``fingerprints`` is that nobody may decide."""
+        """The offset of a record of ``fingerprints`` that no worker may decide."""
         self.meanwhile: Callable[[str], None] = lambda member: None
-        """What the rest of the world does while a member waits for the answer to a question."""
+        """Lets the rest of the world act while a member waits for an answer of the broker."""
 
     def publish(
         self, partition: int, key: bytes, value: bytes | None, headers: Headers = (), timestamp: int = 0

@@ -27,7 +27,7 @@ class TwinPlace:
         self.writes = 0
         self.patience = patience
         self.torn = False
-        """Whether it broke off among the records."""
+        """Whether the command broke off between records."""
 
     def reader(self, topic: str, partition: int, offset: int) -> Reader:
         return self.log.reader(topic, partition, offset)

@@ -109,7 +109,8 @@ class Schedule:
         self.crawl = crawl.pages(chance, random.Random(seed))[::-1]
         self.share = Share()
         self.standing_by = False
-        """Whether it begins with what is still being copied; ``read_besides`` are followers of who copies from here."""
+        """Whether the generation begins with an index that is still being copied; ``read_besides`` holds followers of
+        the command that copies from here."""
         self.read_besides: list[Follower] = []
         self.setting = partitions
         if beside is not None:

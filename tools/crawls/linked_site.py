@@ -68,7 +68,7 @@ class LinkedSite(ABC):
 
 @cache
 def text_of(content: str) -> tuple[str, str]:
-    """A title and a text that are not near to those of any other content."""
+    """A title and a text that are not near to the title and text of any other content."""
     chance = random.Random(content)
     words = ["".join(chance.choice(BEGINS + ENDS) for _ in range(2)) for _ in range(70)]
     return " ".join(words[:5]), " ".join(words[5:])

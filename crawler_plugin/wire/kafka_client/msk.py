@@ -1,5 +1,5 @@
-"""Checks the needs of AWS_MSK_IAM before a connection is made: when one is missing, kafka-python only says that no
-broker answers."""
+"""Checks the requirements of AWS_MSK_IAM before a connection is made: when one is missing, kafka-python only says that
+no broker answers."""
 
 from __future__ import annotations
 

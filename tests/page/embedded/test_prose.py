@@ -1,4 +1,4 @@
-"""Prose is told from other strings, and lists of names are read."""
+"""Prose is distinguished from other strings, and lists of names are read."""
 
 from __future__ import annotations
 

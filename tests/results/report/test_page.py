@@ -1,4 +1,4 @@
-"""The page can be read by everybody: by keyboard, by ear, in the dark."""
+"""Everyone can read the page: by keyboard, by ear, in the dark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Missing needs of AWS_MSK_IAM are reported before a connection is tried."""
+"""Missing requirements of AWS_MSK_IAM are reported before a connection is tried."""
 
 from __future__ import annotations
 

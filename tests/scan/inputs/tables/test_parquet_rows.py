@@ -142,7 +142,7 @@ def test_of_columns_of_one_name_the_first_is_read(tmp_path: Path) -> None:
     assert [page.page.body for page in pages_of(archive_of(tmp_path / "a"))] == ["<p>a"]
 
 
-@pytest.mark.parametrize("codec", [3, 9])  # LZO, and one that is none
+@pytest.mark.parametrize("codec", [3, 9])  # LZO, and an unknown codec
 def test_a_column_that_cannot_be_written_is_refused_before_a_page_is_judged(codec: int, tmp_path: Path) -> None:
     path = with_codec(parquet(tmp_path / "a", rows(5), compression={"html": "none", "id": "snappy"}), "id", codec)
     archive = archive_of(path, id="url")
