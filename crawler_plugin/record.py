@@ -3,20 +3,20 @@
 ======================  ================================================================================================
 of the item             becomes
 ======================  ================================================================================================
-``url``                 the key, canonical, and as it is, but without user name and password, the header ``url``
+``url``                 the key in canonical form; the header ``url`` as given, without user name and password
 ``body``, bytes         the value as it is; ``form`` is ``bytes``
 ``body``, PageBody      the same
 ``body``, str           a page that the spider decoded: UTF-8, ``encoding`` says so; ``form`` is ``bytes``
-``text``, str           the value in UTF-8, read only where there is no ``body``; ``form`` is ``text``: nothing is
-                        extracted from it any more
+``text``, str           the value in UTF-8, read only where there is no ``body``; ``form`` is ``text``: workers
+                        extract nothing from it any more
 ``status``              a whole number, or text of one
 ``encoding``            text or ASCII bytes
 ``content_type``        text or ASCII bytes (``response.headers["Content-Type"]`` is bytes)
 ``fetched``             a ``datetime``, ISO 8601 text (both taken as UTC where they name no zone), or a number: seconds
                         since 1970 UTC as ``time.time()`` gives them; from 10^11 on milliseconds, since as seconds
                         that would be the year 5138. Without it: the time when the item passed
-``dedup``               ``False``: the item is not published. Anything else says nothing
-``dedup_scope``         text, or a number: the page is compared with those of the same scope alone
+``dedup``               ``False``: the item is not published. Any other value has no effect
+``dedup_scope``         text, or a number: the page is compared only with pages of the same scope
 ``dedup_store``         ``False``: the header ``dedup-store`` is ``no``, so that no later page is compared with this one
 ``dedup_pardon``        ``True``: the header ``dedup-pardon`` is ``yes``, so that the page survives
 ======================  ================================================================================================

@@ -4,11 +4,11 @@ plugin.
 Scrapy gives a plugin three moments to refuse:
 
 =======================  =============================================  ===============================================
-when                     what is known then                             how the crawl ends
+when                     known at that moment                           how the crawl ends
 =======================  =============================================  ===============================================
 the process is made      settings of the project and of the command     the process ends: the sentence on standard
 (the add-on)             line                                           error, exit code 1 (``EarlyRefusal``)
-components are made      those of the spider too (``custom_settings``)  the error is raised (``Refusal``); others in
+components are made      the spider's too (``custom_settings``)         the error is raised (``Refusal``); others in
                                                                         this process crawl on, ``scrapy crawl`` exits
                                                                         with 1
 the spider is opened     whether the spool is free, and, with           it is closed before its first request, with the

@@ -5,8 +5,8 @@
 The receiver is called in the event loop's thread, with the arguments among these that it takes:
 
 ============  ========================================================================================================
-``verdict``   ``crawler_plugin.wire.outcomes.Verdict``: what the topic ``verdicts`` or the dead letter says of the page;
-              with ``DEDUP_MODE = "local"`` what items are told, and ``detail``
+``verdict``   ``crawler_plugin.wire.outcomes.Verdict``: the verdict of the topic ``verdicts`` or of the dead letter;
+              with ``DEDUP_MODE = "local"`` the values that items get, and ``detail``
 ``url``       the page's URL as the crawl gave it
 ``request``   the request of the response that was captured; None where it is not known, or gone
 ``response``  that response; None likewise

@@ -3,8 +3,8 @@
 The scope's name is the spider's and the time. Two files hold it:
 
 ===========================  ===========================================================================================
-``dedup-SPIDER.scope``       of the spider, in the working directory, as its spool: its later crawls go on in that scope
-``dedup.scope`` in JOBDIR    of the job: where it is, a job that is resumed goes on in it, whatever was asked for since
+``dedup-SPIDER.scope``       of the spider, in the working directory like its spool: its later crawls use that scope
+``dedup.scope`` in JOBDIR    of the job: where it exists, a resumed job keeps this scope, whatever its arguments say
 ===========================  ===========================================================================================
 """
 

@@ -7,7 +7,7 @@ Pages are appended and never moved. They leave in two steps, so that a page is a
    file is removed.
 
 ========================================  =============================================================================
-killed                                    what becomes of the page
+killed                                    what happens to the page
 ========================================  =============================================================================
 while it is appended                      its record is torn: it is passed over and named when the file is opened next
 after that, before Kafka has confirmed    it is sent by the next crawl or command

@@ -11,7 +11,7 @@ replace 1, 2              the old file; a part of the new one           the next
 replace 3                 the old file; all of the new one              the same
 replace 4                 the new file; after a power cut the old one   nothing: each is whole
                           or the new one
-append 1                  a part of the record at the end               who opens it: a state cuts it off, a spool
+append 1                  a part of the record at the end               the next opener: a state cuts it off, a spool
                                                                         passes over it and names it
 append 2                  the record; after a power cut a part of it    the same; a state takes zeros for a part, and
                           or zeros                                      refuses other bytes that are not the record's
