@@ -41,7 +41,7 @@ class Delivery(ABC):
 
     @abstractmethod
     async def open(self) -> None:
-        """Begin. Closes a crawl that must not start at once."""
+        """Begin. A crawl that must not start is closed at once."""
 
     @abstractmethod
     async def close(self) -> None:

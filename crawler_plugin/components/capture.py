@@ -64,7 +64,7 @@ class CaptureMiddleware(Component):
         self._capture(response, response.request)
 
     async def judged(self, response: Response, request: Request) -> DedupVerdict:
-        """The verdict on the response, which is published early for it; the response need not have its request yet."""
+        """Publish the response now and wait for its verdict; the response need not have its request yet."""
         self._capture(response, request)
         return await self._delivery.known_of(response)
 

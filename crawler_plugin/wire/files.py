@@ -7,8 +7,8 @@ it, (3) check that its name is still its own; a process removes the file only wh
 ========================  ============================================  =============================================
 what ends at step         is left by a kill, and by a power cut         is mended by
 ========================  ============================================  =============================================
-replace 1, 2              the old file; a part of the new one           the next replacement, which takes that away
-replace 3                 the old file; all of the new one              the same
+replace 1, 2              the old file, and a part of the new one       the next replacement, which takes that away
+replace 3                 the old file, and all of the new one          the same
 replace 4                 the new file; after a power cut the old one   nothing: each is whole
                           or the new one
 append 1                  a part of the record at the end               the next opener: a state cuts it off, a spool
