@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-SCHEDULES: Final = 90
+SCHEDULES: Final = 60
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -11,7 +11,6 @@ from crawler_plugin.wire.errors import CheckFailed, UsageError
 from crawler_plugin.wire.topics import ALL, OF_CRAWLS, PAGES, TopicSpec, group_names, topic_name
 from worker.compose.topology import cluster, specs
 from worker.config.generations import in_generation
-from worker.operations.page_sample import faults_of, last_records
 from worker.operations.switch import Generation, refuse_running
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.topic_admin import (
@@ -104,6 +103,9 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 def _check_pages(settings: Settings, count: int) -> None:
     topics = settings.topics
     with cluster(settings) as broker:
+        # What knows of pages takes a second to import.
+        from worker.operations.page_sample import faults_of, last_records
+
         sample = last_records(broker, topics.partitions, count)
         found = [list(faults_of(record, topics.max_message_bytes)) for record in sample]
     name = topic_name(topics.prefix, PAGES)
