@@ -1,4 +1,4 @@
-"""Readers of files that other distributions bring: ``Reader`` objects under the entry point group ``GROUP``."""
+"""Readers of files that other distributions bring: ``FormReader`` objects under the entry point group ``GROUP``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from worker.scan.inputs.unpacking import Compression
 GROUP: Final = "crawl_dedup.readers"
 
 
-class Reader(Protocol):
+class FormReader(Protocol):
     """What reads files of one form. The name of its entry point is the name of the form.
 
     A file reaches it unpacked, and survivors are packed again, so it need not know of compression.
@@ -40,7 +40,7 @@ class Reader(Protocol):
 
 
 @cache
-def readers() -> tuple[tuple[str, Reader], ...]:
+def readers() -> tuple[tuple[str, FormReader], ...]:
     """All that are installed, by the names of their forms.
 
     Raises:
@@ -71,10 +71,10 @@ def read_by_others(file: StoredFile, compression: Compression | None, most_bytes
 
 
 class ExtraFile(RowsOfBytes):
-    """A file of a form that a ``Reader`` knows."""
+    """A file of a form that a ``FormReader`` knows."""
 
     def __init__(
-        self, file: StoredFile, compression: Compression | None, most_bytes: int, name: str, reader: Reader
+        self, file: StoredFile, compression: Compression | None, most_bytes: int, name: str, reader: FormReader
     ) -> None:
         super().__init__(file, compression, most_bytes)
         self.kind = name
