@@ -66,7 +66,7 @@ class PublishingLog:
             self._log.say(logging.WARNING if notice.is_trouble else logging.INFO, notice.message)
 
     def unreadable_verdicts(self, error: Exception) -> None:
-        """Say that verdicts do not come back to the crawl for now."""
+        """Say that verdicts do not come back to the crawl at the moment."""
         if not self._has_complained:
             self._has_complained = True
             self._log.say(

@@ -260,7 +260,7 @@ class ShardGroup(GroupMember):
         """Heartbeat and rebalance."""
 
     def caught_up(self, shards: frozenset[int]) -> None:
-        """Say which shards this member could answer for now.
+        """Say which shards this member could answer at the moment.
 
         The member that assigns roles next may use it: a shard is not taken from the only holder that could answer.
         """

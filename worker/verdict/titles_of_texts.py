@@ -85,7 +85,7 @@ class _Generation:
 
 @dataclass(frozen=True, eq=False)
 class _Trial:
-    """The state before claims that are counted only for now, and what counting them changed."""
+    """The state before claims that are counted provisionally, and what counting them changed."""
 
     young: _Generation
     old: _Generation

@@ -38,7 +38,7 @@ Holders: TypeAlias = Mapping[int, Sequence[str]]
 class JoiningMember:
     """What a member says when it joins: its worker, its rack, what it owns and as of which generation.
 
-    ``caught_up`` are those of its shards that it could answer for now.
+    ``caught_up`` are those of its shards that it could answer at the moment.
     """
 
     id: str
