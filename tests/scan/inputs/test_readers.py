@@ -67,6 +67,17 @@ def test_where_a_reader_cannot_read_on_the_rest_is_one_dead_letter(tmp_path: Pat
     assert "no text behind" in broken.detail
 
 
+def test_a_reader_that_fails_is_named_with_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = lines_in(tmp_path, b"http://a.example/ one\n")
+
+    def fails(reader: Lines, pieces: Iterable[bytes]) -> Iterator[tuple[bytes, FetchedPage]]:
+        raise KeyError("nothing")
+
+    monkeypatch.setattr(Lines, "pages", fails)
+    with pytest.raises(UsageError, match=r"the reader lines failed on .*pages\.lines, from byte 0 on \(KeyError"):
+        list(file.records())
+
+
 def test_damage_is_one_too(tmp_path: Path) -> None:
     file = lines_in(tmp_path, b"http://a.example/ one\n" * 1000, packed=True)
     whole = (tmp_path / "pages.lines").read_bytes()

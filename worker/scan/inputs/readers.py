@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.errors import Stop, UsageError
 from worker.local.page import FetchedPage
 from worker.scan.inputs.opening import StoredFile
 from worker.scan.inputs.packed_file import PackedFile, RowsOfBytes
@@ -113,6 +113,13 @@ class ExtraFile(RowsOfBytes):
                     yield stretch, ArchivedPage(place, str(page.id or page.url), page)
         except ValueError as error:
             yield b"", BrokenRecord(RecordPlace(self.name, offset), "damaged", str(error))
+        except Stop:
+            raise
+        except Exception as error:
+            raise UsageError(
+                f"the reader {self.kind} failed on {self.name}, from byte {offset} on ({type(error).__name__}: {error})"
+                ": mend or uninstall the distribution that brings it"
+            ) from error
 
     def _contents(self) -> Iterator[bytes]:
         for piece in self.pieces():
