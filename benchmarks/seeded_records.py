@@ -26,6 +26,9 @@ _COPY_EACH: Final = 5
 _DOUBTED_EACH: Final = 10
 _SITES: Final = 100_000
 _AT_ONCE: Final = 1 << 16
+_ANY: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
+_SLOTTED: Final = np.uint64(0x3FFFFFFFFFFFFFFF)
+"""The highest two bits tell the kind of a sketch; random ones would mostly be no sketch of any text."""
 _FLIPPED: Final = np.array([0, 1, 1 << 40, 1 | 1 << 33 | 1 << 50], np.uint64)
 
 
@@ -55,10 +58,10 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 def seeded(numbers: U64, file: str, scheme: str) -> pa.RecordBatch:
     """The records of the pages with these numbers."""
     count = len(numbers)
-    is_copy = _is_copy(numbers)
-    original = np.where(is_copy, _original(numbers), numbers)
+    copied = is_copy(numbers)
+    original = np.where(copied, _original(numbers), numbers)
     site, of_original = _mixed(numbers, 3) % _SITES, _mixed(original, 4)
-    fingerprint = _mixed(original, 5) ^ np.where(is_copy, _FLIPPED[_mixed(numbers, 6) % 4], np.uint64(0))
+    fingerprint = _mixed(original, 5) ^ np.where(copied, _FLIPPED[_mixed(numbers, 6) % 4], np.uint64(0))
     title = _mixed(original, 7) & np.uint64(0xFFFFFFFE)
     columns = {
         "file": [file] * count,
@@ -72,8 +75,8 @@ def seeded(numbers: U64, file: str, scheme: str) -> pa.RecordBatch:
         "language": ["latin"] * count,
         "tokens": (100 + of_original % 900).astype(np.int64),
         "fingerprint": fingerprint.view(np.int64),
-        "text_hash": (_mixed(original, 9) + is_copy * numbers).view(np.int64),
-        "sketch": _bytes_of(original, 10),
+        "text_hash": (_mixed(original, 9) + copied * numbers).view(np.int64),
+        "sketch": _bytes_of(original, 10, _SLOTTED),
         "bands": _bytes_of(original, 20),
         "site": (_mixed(site, 30) >> np.uint64(32)).astype(np.int64),
         "title": title.astype(np.int64),
@@ -87,7 +90,8 @@ def seeded(numbers: U64, file: str, scheme: str) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
 
-def _is_copy(numbers: U64) -> NDArray[np.bool_]:
+def is_copy(numbers: U64) -> NDArray[np.bool_]:
+    """Which of the pages with these numbers are copies."""
     found: NDArray[np.bool_] = (_mixed(numbers, 1) % _COPY_EACH == 0) & (numbers > 0)
     return found
 
@@ -95,14 +99,15 @@ def _is_copy(numbers: U64) -> NDArray[np.bool_]:
 def _original(numbers: U64) -> U64:
     """An earlier page for each page; it is no copy itself."""
     found = _mixed(numbers, 2) % np.maximum(numbers, 1)
-    while (copies := _is_copy(found)).any():
+    while (copies := is_copy(found)).any():
         found = np.where(copies, found - np.uint64(1), found)
     return found
 
 
-def _bytes_of(numbers: U64, seed: int) -> pa.Array:
-    """Random bytes for each number, 32 each."""
+def _bytes_of(numbers: U64, seed: int, last: np.uint64 = _ANY) -> pa.Array:
+    """Random bytes for each number, 32 each; ``last`` masks the last eight."""
     words = np.stack([_mixed(numbers, seed + word) for word in range(4)], axis=1)
+    words[:, 3] &= last
     ends = pa.py_buffer(np.arange(0, 32 * (len(numbers) + 1), 32, dtype=np.int32))
     return pa.Array.from_buffers(pa.binary(), len(numbers), [None, ends, pa.py_buffer(words.tobytes())])
 
