@@ -251,7 +251,7 @@ def test_a_page_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("answer", [b"", b"[]", b'{"bits": 64}', b"\xff", b"[" * 100_000])
 def test_what_a_parser_answers_is_not_believed(answer: bytes) -> None:
-    with pytest.raises(UsageError, match=r"a\.html made its parser answer what cannot be read"):
+    with pytest.raises(UsageError, match=r"the parser's answer on a\.html cannot be read"):
         explain._or_refuse(explain.Side("a.html", b"", PageMeta(url="a:")), answer)
 
 

@@ -37,7 +37,7 @@ def test_lines_are_printed_and_a_sentence_goes_to_standard_error(
         (["--topic", "--until", "yesterday"], "'yesterday' is no time such as 2026-05-01"),
         (["nowhere.jsonl"], "nowhere.jsonl cannot be read"),
         (["{here}", "--out", "/nowhere/groups.jsonl"], "--out /nowhere/groups.jsonl cannot be written"),
-        (["{here}", "--out", "{here}/verdicts.jsonl"], "is what is read, and would be gone: name another file"),
+        (["{here}", "--out", "{here}/verdicts.jsonl"], "is the file that is read, and would be lost: name another file"),
         (["{here}", "--keep", "canonical"], "no page of these names a canonical URL"),
     ],
 )
@@ -56,5 +56,5 @@ def test_a_time_without_a_zone_is_utc() -> None:
 def test_what_was_split_and_what_could_not_be_read_is_told() -> None:
     told = in_words(Written(pages=9, dead=2, groups=3, grouped=7, largest=4, split=1, elsewhere=1), "longest")
     assert "1 groups are split: the longest page is not near to all of them" in told
-    assert "1 groups belong to an earlier page that is not of this scan" in told
+    assert "1 groups belong to an earlier page, from before this scan" in told
     assert told.endswith("2 pages could not be read and are in no group")

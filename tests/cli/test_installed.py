@@ -31,9 +31,9 @@ def test_what_is_missing_of_an_extra_is_named_and_other_extras_and_conditions_do
     assert installed.missing_of("scan") == ["nobody-has-this", "nor.this"]
     assert installed.missing_of("demo") == ["not-this-either"]
     with pytest.raises(UsageError) as refused:
-        installed.require("scan", "archives are read with more than workers need")
+        installed.require("scan", "reading archives takes packages that workers do not need")
     assert str(refused.value) == (
-        "archives are read with more than workers need, missing here: nobody-has-this, nor.this. "
+        "reading archives takes packages that workers do not need, missing here: nobody-has-this, nor.this. "
         "Install it: pip install 'crawl-dedup[scan]'"
     )
 

@@ -191,7 +191,7 @@ def test_control_c_ends_without_a_traceback(install: Callable[..., None], capsys
         (["topics", "delete"], ["delete needs --generation NAME"]),
         (["topics", "check", "--generation", "b"], ["the setting topics.generation"]),
         (["index", "copy", "--shards", "3"], ["copy needs --to GENERATION"]),
-        (["index", "inspect", "--without", "urls.txt"], ["the others have none of them"]),
+        (["index", "inspect", "--without", "urls.txt"], ["the other actions take none of them"]),
         (["index", "export"], ["export needs --out DIR|URL"]),
         (["index", "copy", "--to", "b c"], ["'b c'", "topics.generation"]),
         (["index", "copy", "--to", ""], ["take another name"]),

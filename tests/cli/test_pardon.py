@@ -65,7 +65,7 @@ def test_a_pardoned_page_survives_once_and_a_restored_index_knows_it(
         worker.kill()
         with pytest.raises(CheckFailed, match=r"is unique \(pardoned\), so there is nothing to pardon"):
             run(cluster.settings, B)
-        with pytest.raises(Unavailable, match=r"no verdict after 0\.5 s: see that workers run"):
+        with pytest.raises(Unavailable, match=r"no verdict after 0\.5 s: check that workers run"):
             run(cluster.settings, C, "--timeout", "0.5")
         running(cluster.start_worker())
         cluster.wait_until_committed()

@@ -98,7 +98,7 @@ def taken(told: str) -> set[str]:
 def test_no_folder_is_a_usage_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     assert main(["warmup"]) == 2
-    assert "NUMBA_CACHE_DIR is not set: set it to the folder" in capsys.readouterr().err
+    assert "NUMBA_CACHE_DIR is not set: set it to the same folder as for the workers" in capsys.readouterr().err
 
 
 def test_a_folder_that_cannot_be_made_is_a_usage_error(

@@ -34,14 +34,14 @@ def add_earlier_options(parser: argparse.ArgumentParser, what: str) -> None:
         type=name_given,
         default=[],
         metavar="OLD",
-        help=f"pages that came before, as {what} or as a state: they get no verdict, new ones are compared with them, "
-        "too; repeatable",
+        help=f"earlier pages, as {what} or as a state: new pages are compared with them, too, and they get no verdict; "
+        "repeatable",
     )
     parser.add_argument(
         "--state",
         type=path_here,
         metavar="DIR",
-        help="begin with what this state has seen, and keep all that was seen there",
+        help="begin with the pages that this state has seen, and keep all pages seen there",
     )
 
 
@@ -50,24 +50,25 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--follow-links",
         action="store_true",
-        help="also read what symbolic links within folders and patterns lead to; a file or folder that is named itself "
-        "is read in any case",
+        help="also follow symbolic links within folders and patterns; a file or folder that you name is read in any "
+        "case",
     )
     parser.add_argument(
         "--strict", action="store_true", help="exit code 1 if any page or record could not be read (dead letters)"
     )
-    columns = parser.add_argument_group("columns", "of JSON, CSV and Parquet; what is guessed is printed")
+    columns = parser.add_argument_group("columns", "of JSON, CSV and Parquet; guessed names are printed")
     for role, what in (
         ("url", "the page's URL"),
         ("body", "its HTML"),
-        ("text", "its main text, where somebody has taken it out already"),
-        ("id", "what you call it"),
+        ("text", "its main text, if that was taken out already"),
+        ("id", "your own id for it"),
     ):
         columns.add_argument(f"--{role}-field", metavar="NAME", help=what)
     columns.add_argument(
         "--encoding",
         metavar="NAME",
-        help="of JSON and CSV that are not in UTF-8; UTF-16 is seen, and of cells of a CSV it is guessed",
+        help="of JSON and CSV that are not in UTF-8; UTF-16 is recognized, and the encoding of cells of a CSV is "
+        "guessed",
     )
 
 

@@ -23,7 +23,7 @@ def name_given(name: str) -> str:
         ArgumentTypeError: it is empty; as a path it would be the current folder.
     """
     if not name:
-        raise argparse.ArgumentTypeError("it is empty: name a file or a folder, the one that this runs in with .")
+        raise argparse.ArgumentTypeError("it is empty: name a file or a folder; the current folder is .")
     return name
 
 
@@ -35,8 +35,8 @@ def path_here(name: str) -> Path:
     """
     if _URL.match(name_given(name)):
         raise argparse.ArgumentTypeError(
-            f"{name} is a URL, and results are written to this machine: name a path here, and copy from there what is "
-            "in it when the command has ended"
+            f"{name} is a URL, and results are written to this machine: name a path here, and copy its content to the "
+            "URL when the command has ended"
         )
     return Path(name)
 
@@ -62,7 +62,7 @@ def output_to(file: Path | None, read: Path | None = None) -> Iterator[BinaryIO]
         sys.stdout.buffer.flush()
         return
     if read is not None and file.exists() and file.samefile(read):
-        raise UsageError(f"--out {file} is what is read, and would be gone: name another file")
+        raise UsageError(f"--out {file} is the file that is read, and would be lost: name another file")
     try:
         opened = file.open("wb")
     except OSError as error:

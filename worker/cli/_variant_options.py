@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 def add_variant_options(parser: argparse.ArgumentParser) -> None:
     """Options for the weights of words, and for how they are hashed."""
-    group = parser.add_argument_group("fingerprints of the literature, on which no verdict of a worker rests")
+    group = parser.add_argument_group("fingerprints of the literature; no worker's verdict rests on them")
     group.add_argument(
         "--weights",
         choices=WEIGHTS,
         default="tf",
         help="how much a word counts: its frequency, 1 + log of it, frequency by rarity, a level from 1 to 5, or one "
-        "each; default tf, as the worker has it",
+        "each; default tf, as in the worker",
     )
     group.add_argument(
         "--idf-table", type=Path, metavar="FILE", help="words with their idf, for tf-idf and five-levels; see idf"

@@ -19,7 +19,7 @@ PIPELINE: Final = "pipeline"
 SCALING: Final = "scaling"
 KINDS: Final = {
     PIPELINE: "the whole way: HTML, text, fingerprint, index, verdict",
-    SCALING: "the same with so many workers in turn, as processes with one parser and one core each",
+    SCALING: "the same with different numbers of workers in turn, each a process with one parser and one core",
 }
 """The possible measurements, by name."""
 WORKERS: Final = (1, 2)
@@ -31,10 +31,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     one, several = (kinds.add_parser(name, help=told, description=told) for name, told in KINDS.items())
     for kind in (one, several):
         kind.add_argument("--docs", type=Path, required=True, help="folder with docs.jsonl.xz (id, url, html a line)")
-        kind.add_argument("--pages", type=int, help="so many of its pages (default: all)")
-        kind.add_argument("--laps", type=int, default=1, help="each page so many times, under another URL (default: 1)")
-        kind.add_argument("--runs", type=int, default=1, help="measure so many times (default: 1)")
-        kind.add_argument("--json", action="store_true", help="an object a run and line")
+        kind.add_argument("--pages", type=int, help="how many of its pages (default: all)")
+        kind.add_argument(
+            "--laps", type=int, default=1, help="how many times each page, each time under another URL (default: 1)"
+        )
+        kind.add_argument("--runs", type=int, default=1, help="how many times to measure (default: 1)")
+        kind.add_argument("--json", action="store_true", help="print an object for each run, one a line")
     one.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="parsers (default: one a core)")
     several.add_argument(
         "--workers",

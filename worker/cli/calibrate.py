@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=MOST_FALSE,
         metavar="SHARE",
-        help=f"most pairs of label 0 to call near-duplicates, as a share; default {MOST_FALSE:g}",
+        help=f"largest share of the pairs of label 0 that may be called near-duplicates; default {MOST_FALSE:g}",
     )
 
 
@@ -58,8 +58,9 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     for table in _tables(found):
         print(table.as_text() + "\n")
     print(
-        "Expected is what the choice by four fifths of the pairs did to the last fifth, each in turn. Precision is of\n"
-        "these pairs: in a crawl with a smaller share of copies it is lower.\n\n" + fragment(found.chosen.settings)
+        "Expected: settings chosen by four fifths of the pairs, applied to the last fifth, each fifth in turn. "
+        "Precision is of\nthese pairs: in a crawl with a smaller share of copies it is lower.\n\n"
+        + fragment(found.chosen.settings)
     )
     return 0
 
@@ -95,7 +96,9 @@ def _tables(found: Calibration) -> Iterator[Table]:
     ]
     yield Table("With 95 % intervals", ("", *columns), tuple(rows))
     head = ("near settings", "recall", "false positives")
-    yield Table("Whoever allows more false positives finds", head, tuple(_row(*entry) for entry in found.frontier))
+    yield Table(
+        "Settings that find more, with more false positives", head, tuple(_row(*entry) for entry in found.frontier)
+    )
 
 
 def _row(candidate: Candidate, outcome: Outcome) -> tuple[str, ...]:

@@ -32,8 +32,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments. Settings do not count: the demo runs with the default ones."""
     parser.description = (
         "Starts a Kafka broker, crawls a local site of some hundred pages with Scrapy and the plugin, lets workers "
-        "that share pages and index judge them, and checks that the counts add up. Default settings, free ports, a "
-        "folder that goes away."
+        "that share pages and index judge them, and checks that the counts add up. It uses default settings, free "
+        "ports and a folder that it deletes in the end."
     )
     parser.add_argument(
         "--workers", type=_workers, default=WORKERS, metavar="N", help="workers that share the pages (%(default)s)"
@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep",
         action=argparse.BooleanOptionalAction,
-        help="leave broker and workers running until Ctrl-C, and say how to look at them (on a terminal it does)",
+        help="leave broker and workers running until Ctrl-C, and say how to look at them (the default on a terminal)",
     )
 
 

@@ -30,7 +30,7 @@ from worker.evaluate.methods import Method, OfWorker
 if TYPE_CHECKING:
     from worker.config import Settings
 
-SUMMARY = "hold verdicts against labelled pages: recall, false positives, cost, beside other methods"
+SUMMARY = "compare verdicts with labelled pages: recall, false positives, cost, next to other methods"
 
 METHODS: Final = ("simhash", "accurate", "sentences", "shingles", "jaccard", "exact")
 WEIGHTED: Final = "weighted"
@@ -56,11 +56,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--extractor",
         choices=tuple(EXTRACTORS),
         default=BUILT_IN,
-        help="what finds the main content of HTML; default what the worker has",
+        help="extractor of the main content of HTML; default the worker's own",
     )
     other = parser.add_argument_group("the other methods")
-    other.add_argument("--sentences", type=int, default=3, metavar="N", help="how many of the longest; default 3")
-    other.add_argument("--share", type=float, default=0.6, help="of them that must be the same; default .6: 2 of 3")
+    other.add_argument(
+        "--sentences", type=int, default=3, metavar="N", help="how many of the longest sentences; default 3"
+    )
+    other.add_argument(
+        "--share", type=float, default=0.6, help="share of them that must be the same; default .6: 2 of 3"
+    )
     other.add_argument("--ngram", type=int, default=2, metavar="N", help="tokens of a shingle; default 2")
     other.add_argument("--threshold", type=float, default=0.6, help="least similarity of shingles; default .6")
     add_variant_options(parser)
@@ -81,7 +85,7 @@ def add_labelled_options(parser: argparse.ArgumentParser, *, pairs_required: boo
         metavar="FILE",
         help="pairs, JSON lines: a, b and label 1, 0 or null; or CSV of a,b (duplicates) or a,b,label; or a folder",
     )
-    parser.add_argument("--field", choices=("text", "html"), default="text", help="what is compared; default text")
+    parser.add_argument("--field", choices=("text", "html"), default="text", help="the field to compare; default text")
     parser.add_argument("--processes", type=int, metavar="N", help="parsing processes; default the setting, one a core")
 
 

@@ -85,7 +85,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=_LAST,
         metavar="RECORDS",
-        help=f"with --topic: so many of each partition are read, the last ones (default: {_LAST:,})",
+        help=f"with --topic: how many records of each partition are read, from its end (default: {_LAST:,})",
     )
     source.add_argument("--text", action="store_true", help="A and B are the texts themselves")
     parser.add_argument(
@@ -346,4 +346,4 @@ def _or_refuse(side: Side, outcome: bytes | PageError) -> Explained:
     try:
         return Explained.decode(outcome)
     except ValueError as error:
-        raise UsageError(f"{side.name} made its parser answer what cannot be read ({error}); {_OTHER_MOVE}") from error
+        raise UsageError(f"the parser's answer on {side.name} cannot be read ({error}); {_OTHER_MOVE}") from error

@@ -34,16 +34,17 @@ INTERRUPTED = 130
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = (
-        "Reads pages as scan does and writes records, a Parquet file for each file of pages: all that judge needs to "
-        "say which pages are near to which. No page is compared with another, so any number of processes and machines "
-        "may each read a part. When it is run again, files that are whole are left as they are."
+        "Reads pages as scan does and writes records, a Parquet file for each file of pages: judge needs nothing else "
+        "to say which pages are near to each other. No page is compared with another, so any number of processes and "
+        "machines may each read a part. Run again, it leaves complete files as they are."
     )
     parser.add_argument(
         "inputs",
         nargs="+",
         type=name_given,
         metavar="INPUT",
-        help="files, folders, patterns, URLs that fsspec knows; each but a folder of pages comes to a file of records",
+        help="files, folders, patterns, URLs that fsspec knows; each file gives one file of records, and so do all "
+        "single pages in a folder together",
     )
     parser.add_argument(
         "--out", type=place_given, required=True, metavar="DIR|URL", help="where the records go; made if needed"
@@ -60,7 +61,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         Refused: a file of that name holds other records.
         Unavailable: an input cannot be read to its end, or the disk is full.
     """
-    require("scan", "archives are read with more than workers need")
+    require("scan", "reading archives takes packages that workers do not need")
     from worker.scan.fingerprinting import fingerprint
     from worker.scan.inputs.fields import Fields
     from worker.scan.inputs.find import find_archives

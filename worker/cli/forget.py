@@ -59,12 +59,12 @@ _HOLDS: Final = {
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = (
-        "Pages that were judged before are forgotten while workers run: none of them is an original any more, and one "
-        "that comes again is unique. Without --yes nothing is changed: it says how many entries that the blocks on the "
-        "index topic hold would be forgotten, and names some. With it, a record is written between the batches, and "
-        "the command waits until every shard has passed it and says so on the index topic; exit code 1 if some had not "
-        "after --timeout: they will when their workers come to it. In the end it says what stays where, and for how "
-        "long. It cannot be undone. Of several generations each forgets by itself."
+        "Forgets pages that were judged before, while workers run: none of them is an original any more, and one that "
+        "comes again is unique. Without --yes it changes nothing: it says how many entries in the blocks on the index "
+        "topic would be forgotten, and names some. With --yes it writes a record between the batches, and waits until "
+        "every shard has passed this record and says so on the index topic. The exit code is 1 if some shards have not "
+        "passed it after --timeout: they will when their workers come to it. In the end it says what stays where, and "
+        "for how long. It cannot be undone. Each generation forgets separately."
     )
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--site", metavar="DOMAIN", help="pages of a registered domain, as example.co.uk, with all hosts")
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
             found = preview(broker, condition, rules)
             print(f"{found.entries:,} entries on {INDEX} would be forgotten: {condition.in_words}")
             print("".join(f"  {url}\n" for url in found.urls), end="")
-            print("nothing was changed; with --yes they are forgotten, and those that no block holds yet, too")
+            print("nothing was changed; --yes forgets them, and also those that no block holds yet")
             return 0
         with closing(WrittenForget(broker, condition, rules)) as forgetting:
             print(f"record {forgetting.offset} of {FINGERPRINTS} says: forget {condition.in_words}", flush=True)
@@ -114,9 +114,9 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     print("\n".join(remains(wanted, differences, settings)))
     if waits_for:
         raise CheckFailed(
-            f"shards {', '.join(map(str, waits_for))} have not passed the record after {arguments.timeout:g} s. It "
-            "stands: they forget when their workers come to it, also those that are started later. Look at the "
-            "workers, and run this again to see it"
+            f"shards {', '.join(map(str, waits_for))} have not passed the record after {arguments.timeout:g} s. The "
+            "record stays: they forget when their workers come to it, even if these start later. Look at the workers, "
+            "and run this again to see whether they have"
         )
     print("all shards have forgotten")
     return 0
@@ -180,7 +180,7 @@ def _prefix(value: str) -> str:
         origin = ""
     if not found or not origin:
         raise UsageError(
-            f"--url-prefix {value!r} does not go to the slash behind a host: give it as https://example.org/user/"
+            f"--url-prefix {value!r} does not reach the slash after the host: give it as https://example.org/user/"
         )
     prefix = origin + value[found.end() :]
     if len(prefix.encode()) > MAX_URL_BYTES:
@@ -194,7 +194,7 @@ def _moment(value: str) -> int:
     except ValueError as error:
         raise UsageError(f"--before {value!r} is no time ({error}): give it as 2026-01-31 or in ISO 8601") from error
     if moment > time.time() * 1000:
-        raise UsageError(f"--before {value} lies in the future: all pages would be forgotten. Give a time that is over")
+        raise UsageError(f"--before {value} lies in the future: all pages would be forgotten. Give a time in the past")
     return moment
 
 
@@ -212,5 +212,5 @@ def remains(wanted: Sequence[TopicSpec], differences: Sequence[Difference], sett
             rows.append((f"  {spec.name}", "blocks of before", "until `python -m worker index copy` and topics delete"))
     if settings.index.state_dir is not None:
         rows.append((f"  {settings.index.state_dir}", "snapshots of workers", "until the next one, 10 minutes"))
-    rows.append(("  workers' memory", "URLs and fingerprints, found no more", "until a worker restores the shard"))
+    rows.append(("  workers' memory", "URLs and fingerprints, no longer found", "until a worker restores the shard"))
     yield from aligned(rows)

@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = (
-        "Prints a JSON line a group: the page that is kept, then the pages that are near to it, each with its distance "
-        "and similarity to the kept one. A sentence about all of them goes to standard error."
+        "Prints a line of JSON for each group: the page that is kept, then the pages that are near to it, each with "
+        "its distance and similarity to the kept one. A sentence about all groups goes to standard error."
     )
     add_source(parser)
     parser.add_argument(
         "--keep",
         choices=KEEPS,
         default="first",
-        help="the page of a group to keep: the first one (default), the one of most words, the one fetched "
-        "last, the one that the others call canonical, or the one of the shortest URL; pages that are not near to it "
-        "are a group of their own",
+        help="the page of a group to keep: the first one (default), the one with the most words, the one fetched last, "
+        "the one that the others call canonical, or the one with the shortest URL; pages that are not near to it are a "
+        "group of their own",
     )
     parser.add_argument("--least", type=int, default=2, metavar="PAGES", help="leave smaller groups out (default: 2)")
     parser.add_argument("--out", type=path_here, metavar="FILE", help="write the lines here instead of printing them")
@@ -130,7 +130,9 @@ def in_words(written: Written, keep: str) -> str:
             "the first one (split_from)"
         )
     if written.elsewhere:
-        said.append(f"{written.elsewhere:,} groups belong to an earlier page that is not of this scan, which is kept")
+        said.append(
+            f"{written.elsewhere:,} groups belong to an earlier page, from before this scan, and that page is kept"
+        )
     if written.dead:
         said.append(f"{written.dead:,} pages could not be read and are in no group")
     return "; ".join(said)

@@ -30,7 +30,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--field", choices=("text", "html"), default="text", help="what to count; default text")
     parser.add_argument(
-        "--least", type=int, default=LEAST, metavar="N", help=f"leave out words of fewer documents; default {LEAST}"
+        "--least",
+        type=int,
+        default=LEAST,
+        metavar="N",
+        help=f"leave out words that fewer documents have; default {LEAST}",
     )
     parser.add_argument("--out", type=path_here, required=True, metavar="FILE", help="where to write the table")
 

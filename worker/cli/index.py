@@ -55,23 +55,23 @@ _JUDGES: Final = "start workers with topics.generation={!r}: they judge the page
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = (
-        "inspect: reads the index topic from its beginning and changes nothing; workers may run meanwhile. Complete up "
-        "to: the last batch whose survivors the blocks hold, -1 for none; floor: a batch up to which all has expired; "
+        "inspect: reads the index topic from its beginning and changes nothing; workers may run. Complete up to: the "
+        "last batch whose survivors the blocks hold, -1 for none; floor: a batch up to which all entries have expired; "
         "to spare: batches and answers by which the logs reach back beyond the shard's replay point (negative: gone). "
         "Exit code 1 if anything is damaged or gone. copy: makes the topics of another generation and writes all "
-        "entries there, in their order, for workers that go on with other settings of a few kinds; what is judged next "
-        "is judged as it would have been. Stop all workers with SIGTERM first, when all pages are committed; or give "
-        "--live, which copies while they work, and hands over to workers of the new generation once these, started "
-        "meanwhile, have loaded all shards. The old workers end then, and refuse to run afterwards. Needs as much "
-        "memory as the blocks take on the topic and, with --near, as the index takes. seed: makes the "
-        "topics of topics.generation, which nobody has used yet, and writes there what a state without Kafka has seen "
-        "(a folder that scan --state or worker.local has written), or the pages of records (of fingerprint): its "
-        "workers judge the pages on the topic against it. export: writes the survivors as records, files of a million, "
-        "for another cluster (import), an archive (judge --against), or any program that reads Parquet; changes "
-        "nothing, and workers may run meanwhile. What no block holds yet, pages of index.flush_seconds, is not there. "
-        "import: does as seed, but takes the survivors of an export as they are, in their order, where seed judges "
-        "pages. Needs the settings of the old cluster, but for topics.shards. Export and import go on where they were "
-        "when they are run again."
+        "entries there, in their order, for workers that go on with other settings of a few kinds; these judge the "
+        "next pages as the old workers would have. Stop all workers with SIGTERM first, when all pages are committed; "
+        "or give --live, which copies while they work. Start workers of the new generation during the copy: once they "
+        "have loaded all shards, they take over, and the old workers end and refuse to run again. Needs as much memory "
+        "as the blocks take on the topic and, with --near, as the index takes. seed: makes the topics of "
+        "topics.generation, which must be unused, and writes there the pages that a state without Kafka has seen (a "
+        "folder that scan --state or worker.local has written), or the pages of records (of fingerprint): its workers "
+        "compare the pages on the topic with them. export: writes the survivors as records, files of a million, for "
+        "another cluster (import), an archive (judge --against), or any program that reads Parquet; changes nothing, "
+        "and workers may run. Survivors that no block holds yet, of the last index.flush_seconds, are not in the "
+        "export. import: like seed, but it takes the survivors of an export as they are, in their order, while seed "
+        "judges pages. Needs the settings of the old cluster, except topics.shards. Run again, export and import go on "
+        "where they stopped."
     )
     parser.add_argument("action", choices=(INSPECT, COPY, SEED, EXPORT, IMPORT), help="what to do")
     parser.add_argument(
@@ -91,20 +91,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="with copy: a setting of the section near there, by which the entries are judged again; repeatable",
+        help="with copy: a setting of the section near in the new generation; the entries are judged again by it; "
+        "repeatable",
     )
     parser.add_argument(
         "--fallen",
         type=path_here,
         metavar="FILE",
-        help="with copy --near: where to list the entries that fall, JSON a line (default: standard output)",
+        help="with copy --near: where to list the entries that fall, a JSON object a line (default: standard output)",
     )
-    parser.add_argument("--live", action="store_true", help="with copy: while workers run, and hand over")
+    parser.add_argument(
+        "--live", action="store_true", help="with copy: copy while workers run, then hand over to new ones"
+    )
     parser.add_argument(
         "--workers",
         type=int,
         metavar="N",
-        help="with copy --live: to how many (default: as many as run when it begins)",
+        help="with copy --live: how many new workers take over (default: as many as run when it begins)",
     )
     parser.add_argument("--out", type=name_given, metavar="DIR|URL", help="with export: the folder for the records")
     parser.add_argument("--json", action="store_true", help="one JSON object a shard, with all writers and problems")
@@ -122,16 +125,17 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     copies, seeds, exports, imports = (arguments.action == action for action in (COPY, SEED, EXPORT, IMPORT))
     if (seeds or imports) != bool(arguments.source) or (imports and len(arguments.source) > 1):
         raise UsageError(
-            "seed needs the folder of a state, or records, and import that of one export; the others have none of them"
+            "seed needs the folder of a state, or records; import needs the folder of one export; the other actions "
+            "take neither"
         )
     if exports != (arguments.out is not None):
-        raise UsageError("export needs --out DIR|URL; the others have none")
+        raise UsageError("export needs --out DIR|URL; the other actions take no --out")
     given = arguments.without, arguments.near, arguments.fallen, arguments.live, arguments.workers
     of_copy = arguments.shards is not None, *given
     if copies != (arguments.to is not None) or (not copies and any(of_copy)):
         raise UsageError(
             "copy needs --to GENERATION and may have --shards, --without, --near, --fallen, --live and --workers; the "
-            "others have none of them"
+            "other actions take none of them"
         )
     settings = load()
     if copies:
@@ -227,8 +231,8 @@ def _hand_over(live: LiveCopy, after: Settings, workers: int | None) -> Copied:
             if time.monotonic() - told > _PATIENCE_SECONDS:
                 told = time.monotonic()
                 print(
-                    "waits for the old workers to commit what they have claimed, and to end: start those again that "
-                    "were killed",
+                    "waits for the old workers to commit what they have claimed, and to end: restart those that were "
+                    "killed",
                     flush=True,
                 )
         print(f"handed over in {time.monotonic() - begun:.1f} s", flush=True)
@@ -257,7 +261,7 @@ def _seed(names: Sequence[str], settings: Settings) -> int:
 
     if len(names) == 1 and (Path(names[0]) / BLOCKS).is_file():
         return _seed_state(Path(names[0]), settings)
-    require("scan", "records are read with more than workers need")
+    require("scan", "reading records takes packages that workers do not need")
     from worker.scan.judging import fill_state, record_files
 
     files = record_files(names)
@@ -305,7 +309,7 @@ def _export(out: str, settings: Settings) -> int:
         UsageError: there is an export in that folder, or other records.
         Unavailable: the broker is not there, or the disk fails.
     """
-    require("scan", "records are written with more than workers need")
+    require("scan", "writing records takes packages that workers do not need")
     from worker.compose import parts
     from worker.compose.step import policy
     from worker.local.deduplicator import alone
@@ -342,7 +346,7 @@ def _import(source: str, settings: Settings) -> int:
         UsageError: there is no export, or only a part of one.
         Unavailable: the broker is not there, or the disk or the network fails.
     """
-    require("scan", "records are read with more than workers need")
+    require("scan", "reading records takes packages that workers do not need")
     from worker.compose import parts
     from worker.compose.step import policy
     from worker.local.deduplicator import alone

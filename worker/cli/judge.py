@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = (
-        "Judges the pages whose records fingerprint has written, or a program that calls worker.records.fingerprint, "
-        "in the order of the files' names and of the rows in them, and writes into DIR: verdicts/*.parquet, "
-        "dead-letters.jsonl, summary.json. The same records and settings give the same verdicts, which are those of "
-        "scan. No page is read again, so another threshold or predicate takes microseconds a page."
+        "Judges pages by records, which fingerprint has written, or a program that calls worker.records.fingerprint. "
+        "Takes them in the order of the files' names and of the rows in them, and writes into DIR: verdicts/*.parquet, "
+        "dead-letters.jsonl, summary.json. The same records and settings give the same verdicts, and scan gives these, "
+        "too. No page is read again, so another threshold or predicate takes microseconds a page."
     )
     parser.add_argument(
         "inputs", nargs="+", type=name_given, metavar="RECORDS", help="files, folders, patterns, URLs that fsspec knows"
@@ -35,14 +35,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--order",
         choices=("files", "fetched"),
         default="files",
-        help="fetched: judge pages in the order in which they were fetched, those of which that is not known last "
+        help="fetched: judge pages in the order in which they were fetched, those without a known fetch time last "
         "(default: in the order of the files and rows)",
     )
     add_earlier_options(parser, "records")
     parser.add_argument(
         "--lines",
         action="store_true",
-        help="also write verdicts.jsonl, a line a page, which report, groups and explain read; for a folder here",
+        help="also write verdicts.jsonl, a line a page, which report, groups and explain read; needs an --out on this "
+        "machine",
     )
 
 
@@ -54,7 +55,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         Refused: records or a state were made with other settings, or memory does not suffice.
         Unavailable: an input cannot be read to its end, or the disk is full.
     """
-    require("scan", "records are read with more than workers need")
+    require("scan", "reading records takes packages that workers do not need")
     from worker.scan.judging import JudgeTask, judge, record_files
 
     settings = load()

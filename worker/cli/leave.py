@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = (
-        "A worker with a kafka.instance_id that has ended is waited for until kafka.session_timeout_seconds are over, "
-        "and so are the verdicts, unless its shards have a second holder. This ends the wait: what it owned goes to "
-        "the others at once. For one that was killed or stopped and will not be started again. One that runs joins "
-        "again within seconds: send it SIGUSR1 instead of SIGTERM, by which it leaves when it has drained. Exit code "
-        "1 if there is none of that name."
+        "When a worker with a kafka.instance_id ends, the others wait for it until kafka.session_timeout_seconds are "
+        "over, and verdicts wait, too, unless its shards have a second holder. This command ends the wait: the others "
+        "take over what it owned at once. Use it for a worker that was killed or stopped and will not be started "
+        "again. A worker that runs joins again within seconds: send it SIGUSR1 instead of SIGTERM, and it leaves when "
+        "it has drained. Exit code 1 if no worker has that name."
     )
     parser.add_argument("names", nargs="+", metavar="NAME", help="kafka.instance_id of a worker; a pod's name")
 
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
             was_there, had_stopped = broker.leave(name)
             if not was_there:
                 raise CheckFailed(
-                    f"no worker {name!r} is in {groups}, or not any more; with a kafka.instance_id there are "
+                    f"no worker {name!r} is in {groups} now; workers with a kafka.instance_id: "
                     f"{', '.join(broker.named()) or 'none'}: check the name, and kafka.group and topics.generation"
                 )
             print(f"{name} has left {groups}: the others take over what it owned")

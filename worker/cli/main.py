@@ -35,22 +35,22 @@ COMMANDS: Final = {
     "broker": "start a real Kafka broker on this machine",
     "topics": "make the topics, check that they are as the settings say, delete some",
     "index": "show what the index topic holds and whether all is well, or copy it to another generation",
-    "repair": "list what was lost where logs or pages passed their retention, and go on behind it",
+    "repair": "list what was lost when logs or pages passed their retention, and go on behind the gap",
     "switch": "let the generation that the settings name write the outputs from where another one ended",
     "forget": "forget the pages of a site, a host, a time or a scope while workers run, and say what stays where",
-    "leave": "give what a worker owned to the others at once, if it has stopped and does not come back",
-    "pardon": "let a page survive that was called a duplicate wrongly",
-    "verdicts": "print the verdicts on one crawl's pages, wait for the last, put them beside its items; or sums of all",
-    "groups": "list the pages that are near to each other group by group, from the verdicts of a scan or of the topic",
-    "report": "write a page for people that shows what a scan has found: shares, groups, what looks wrong, pairs",
+    "leave": "hand what a worker owned to the others at once, if it has stopped and will not come back",
+    "pardon": "let a page that was wrongly called a duplicate survive",
+    "verdicts": "print one crawl's verdicts, wait for the last, join them to its items; or sums of all crawls",
+    "groups": "list groups of pages that are near to each other, from the verdicts of a scan or of the topic",
+    "report": "write an HTML report of what a scan has found: shares, groups, what looks wrong, pairs",
     "explain": "show two pages side by side: texts, what moved which bits of the fingerprints, the rule that decides",
     "compare": "a short name for explain",
-    "evaluate": "hold verdicts against labelled pages: recall, false positives, cost, beside other methods",
+    "evaluate": "compare verdicts with labelled pages: recall, false positives, cost, next to other methods",
     "calibrate": "choose k and threshold by labelled pages, and say what to expect of them",
-    "idf": "build the table that the weights tf-idf need from your own pages",
+    "idf": "build the table for the weights tf-idf from your own pages",
     "bench": "measure: pages a second and core from HTML in Kafka to verdicts, and what one more worker brings",
-    "warmup": "compile what workers run into the folder named by NUMBA_CACHE_DIR, for an image",
-    "size": "say what the index takes in memory and, with --pages-per-day or --records, what all of it needs",
+    "warmup": "compile the workers' functions into the folder named by NUMBA_CACHE_DIR, for an image",
+    "size": "say how much memory the index takes and, with --pages-per-day or --records, what everything needs",
 }
 """The description of each command, in the order of a first use. Its module, of the same name in this folder, has
 ``configure(parser)`` and ``run(arguments, load)``; the help imports none of them."""
@@ -68,7 +68,7 @@ OUT_OF_MEMORY: Final = (
 )
 FAULT: Final = (
     "a fault of this program: start it again, nothing is lost; if it ends the same way, report all lines from the "
-    "first of this kind on"
+    "first line of the fault on"
 )
 INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141

@@ -29,11 +29,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = (
         "Finds the last verdict on the page on the topic verdicts. If it is duplicate, the page goes to the topic "
-        "pages once more, as it came, with the header dedup-pardon: yes. Workers judge it as any page that comes, but "
-        "compare it with earlier fetches of its own URL only: it survives, and is passed on. Waits for that verdict "
-        "and says it. Exit code 1 if the last verdict is another one, or the page is not on the topic any more."
+        "pages once more, as it came, with the header dedup-pardon: yes. Workers judge it like any other page, but "
+        "compare it only with earlier fetches of its own URL: it survives, and is passed on. Waits for that verdict "
+        "and prints it. Exit code 1 if the last verdict is another one, or the page is not on the topic any more."
     )
-    parser.add_argument("url", metavar="URL", help="the page's, in any spelling")
+    parser.add_argument("url", metavar="URL", help="the page's URL, in any spelling")
     parser.add_argument("--spider", metavar="NAME", help="only verdicts on pages of this spider")
     parser.add_argument(
         "--timeout",
@@ -78,8 +78,8 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
                 if isinstance(verdict, Verdict) and verdict.source == source:
                     return _tell(verdict)
     raise Unavailable(
-        f"the page is sent, and has no verdict after {arguments.timeout:g} s: see that workers run; they judge it "
-        "when they come to it. Run this again then, and it says what the verdict is"
+        f"the page was sent, but has no verdict after {arguments.timeout:g} s: check that workers run; they judge it "
+        "when they come to it. Then run this again to see the verdict"
     )
 
 
@@ -90,9 +90,9 @@ def _tell(verdict: Verdict) -> int:
         raise CheckFailed(f"{verdict.url} could not be read this time, {where}: {verdict.reason}: {verdict.detail}")
     if verdict.verdict == DUPLICATE:
         raise CheckFailed(
-            f"{verdict.url} is a duplicate of {verdict.duplicate_of} still ({where}): at {MOST_PARDONED} URLs or more "
-            "its text survives already, and beside so many none is pardoned. Give such pages a near.scope that keeps "
-            "them apart, or have the spider keep them whatever their verdict is"
+            f"{verdict.url} is a duplicate of {verdict.duplicate_of} still ({where}): its text survives at "
+            f"{MOST_PARDONED} URLs or more already, and then no further page is pardoned. Give such pages a near.scope "
+            "that keeps them apart, or have the spider keep them whatever their verdict is"
         )
     print(f"{verdict.url} is {verdict.verdict} ({verdict.reason}) now, {where}")
     return 0

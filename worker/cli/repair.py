@@ -29,8 +29,8 @@ NOTHING: Final = "nothing to repair: all workers can read on from where they sta
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = (
-        "Shows where each shard and each partition of pages would read on, beside what the topics still hold, and what "
-        "is lost. Without --accept-gap nothing is changed; exit code 1 if there is a gap. With it, replay points and "
+        "Shows where each shard and each partition of pages would read on, what the topics still hold, and what is "
+        "lost. Without --accept-gap nothing is changed; exit code 1 if there is a gap. With it, replay points and "
         "consumed offsets are moved behind the gap, and from then on everything is exact again. All workers must be "
         "stopped, also those that are paused. The first line names the topics and groups that are looked at; a "
         "generation that has given its outputs to another one is refused."
@@ -41,9 +41,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=spot,
         metavar="PARTITION:OFFSET",
-        help="pass over this page, unread, as a dead letter: the next one that is not claimed; repeatable",
+        help="make this page a dead letter, unread; it must be its partition's next page that is not claimed; "
+        "repeatable",
     )
-    parser.add_argument("--accept-gap", action="store_true", help="accept what is lost, and make workers able to go on")
+    parser.add_argument("--accept-gap", action="store_true", help="accept the loss, so that workers can go on")
 
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
@@ -84,8 +85,8 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         print("\n".join(losses(planned)))
         if not arguments.accept_gap:
             raise CheckFailed(
-                "there is a gap, and workers refuse to go on. To go on behind it without what is listed above: stop "
-                "all workers, then python -m worker repair --accept-gap"
+                "there is a gap, and workers refuse to go on. To accept the losses listed above and go on behind it: "
+                "stop all workers, then python -m worker repair --accept-gap"
             )
         carry_out(broker, planned, rules, partial(secrets.token_bytes, 16))
     print(f"repaired: {len(planned.bridges)} shards and {len(planned.moves)} partitions go on behind the gap")
@@ -123,8 +124,8 @@ def losses(planned: Plan) -> Iterator[str]:
     if planned.annulled:
         first, last = planned.annulled[0], planned.annulled[-1]
         yield (
-            f"  batches {first} to {last}: no shard has kept what was decided in them. Pages that were committed have "
-            "their verdicts and are compared with no more; the others are judged anew"
+            f"  batches {first} to {last}: no shard has kept their decisions. Committed pages keep their verdicts, but "
+            "no later page is compared with them; the others are judged anew"
         )
     for bridge in planned.bridges:
         for after, to in bridge.holes:

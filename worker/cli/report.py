@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = (
-        "Writes report.html into the folder of a scan: one file that loads nothing from anywhere. Where the files that "
-        "were scanned are still there, pairs of pages are shown side by side."
+        "Writes report.html into the folder of a scan: one file that loads nothing from anywhere. If the scanned files "
+        "are still there, it shows pairs of pages side by side."
     )
     add_source(parser)
     parser.add_argument(
-        "--out", type=path_here, metavar="FILE", help="write the report here instead of beside the verdicts"
+        "--out", type=path_here, metavar="FILE", help="write the report here instead of next to the verdicts"
     )
 
 

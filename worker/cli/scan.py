@@ -51,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Reads pages out of WARC, ARC, WACZ, JSON lines and arrays, CSV, Parquet, HTML, MHTML and text files, judges "
         "them in their order as workers on Kafka would, and writes into DIR: verdicts.jsonl and verdicts.parquet (a "
-        "row a page), dead-letters.jsonl, summary.json and report.html. What a file is, its content says, not its "
+        "row a page), dead-letters.jsonl, summary.json and report.html. The content of a file says what it is, not its "
         "name; it may be compressed (gzip, zstd, xz, bzip2). The same files and settings give the same result, however "
         "many processes parse."
     )
@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         Refused: a state or an interrupted scan cannot be continued, or memory does not suffice.
         Unavailable: an input cannot be read to its end, or the disk is full.
     """
-    require("scan", "archives are read with more than workers need")
+    require("scan", "reading archives takes packages that workers do not need")
     from worker.scan.scan import begun, scan
 
     asked = AskedToStop()
@@ -97,7 +97,9 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     except OSError as error:
         name = str(error.filename)
         shown = name if len(name) < 200 else f"{name[:200]}..."
-        raise UsageError(f"{shown} cannot be looked at ({error.strerror}): name what this program can read") from error
+        raise UsageError(
+            f"{shown} cannot be looked at ({error.strerror}): name a file or folder that this program can read"
+        ) from error
     say_what_is_read(task.archives)
     say(f"{memory_of_index(settings)}; {memory_of_parsers(settings)}")
     size = bytes_in_all(task.archives)
@@ -128,7 +130,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     print(fitted("\n".join(lines_of(found, f"{folder}: {files}"))))
     if found["not_written"]:
         raise CheckFailed(
-            f"{found['not_written']} pages that stay could not be written to {folder}/unique; what is said above names "
+            f"{found['not_written']} pages that stay could not be written to {folder}/unique; the messages above name "
             "them: mend those files, or scan copies of them that can be read with all columns"
         )
     dead = _dead(found)

@@ -23,12 +23,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = (
         "Answers POST /judge with the verdict on a page, or on each line of many, and GET /seen?url= with what is kept "
-        "of a URL. Pages are judged in the order in which they come, and a verdict is on the disk before it is told. "
+        "of a URL. Pages are judged in the order in which they come, and a verdict is on the disk before it is sent. "
         "/openapi.json describes it; /metrics, /livez and /readyz are on metrics.port. SIGTERM or Ctrl-C ends it when "
         "all pages that it has taken are answered."
     )
     parser.add_argument(
-        "--state", type=Path, required=True, metavar="DIR", help="folder of what was seen; made if needed"
+        "--state", type=Path, required=True, metavar="DIR", help="folder of the pages that were seen; made if needed"
     )
     parser.add_argument("--host", default="127.0.0.1", metavar="H", help="address to listen on (%(default)s)")
     parser.add_argument(
@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--token-file",
         type=Path,
         metavar="FILE",
-        help="ask for Authorization: Bearer and what the file holds; needed where other machines can ask",
+        help="require the header Authorization: Bearer with the token in this file; needed if other machines can ask",
     )
 
 
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         Unavailable: the port is taken, or the disk is full.
         Refused: as ``worker.local.Deduplicator``, and when the index may not grow any more.
     """
-    require("serve", "HTTP is spoken with more than workers need")
+    require("serve", "speaking HTTP takes packages that workers do not need")
     asked = AskedToStop()
     settings = load()
     from worker.observe.metrics import ServedMetrics

@@ -75,7 +75,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="survivors in the index; default 50 million, with --records all of them",
     )
-    parser.add_argument("--pages-per-day", type=int, metavar="N", help="what comes from the spiders; plans the crawl")
+    parser.add_argument(
+        "--pages-per-day", type=int, metavar="N", help="pages that come from the spiders; plans the crawl"
+    )
     parser.add_argument("--records", type=int, metavar="N", help="pages of files; plans `fingerprint` and `judge`")
     parser.add_argument(
         "--page-kb",
@@ -89,22 +91,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=PEAK,
         metavar="TIMES",
-        help=f"pages of the busiest hour beside the mean; default {PEAK:g}, 1 for a crawl whose pages may wait",
+        help=f"pages of the busiest hour, as a multiple of the mean; default {PEAK:g}, 1 for a crawl whose pages may "
+        "wait",
     )
     parser.add_argument(
         "--growth",
         type=float,
         default=WORKERS_TO_COME,
         metavar="TIMES",
-        help="workers that may come beside those that are planned, for which partitions and shards are chosen; default "
-        f"{WORKERS_TO_COME:g}, 1 for a crawl that stays as large as it is",
+        help="workers in the future, as a multiple of those planned; partitions and shards are chosen for them; "
+        f"default {WORKERS_TO_COME:g}, 1 for a crawl that does not grow",
     )
     parser.add_argument(
         "--pages-a-second",
         type=float,
         metavar="N",
-        help="what a core does, as `bench pipeline` measures it on your machine with your pages; default: what was "
-        "measured here, for pages of this size",
+        help="pages a second that one core judges, as `bench pipeline` measures on your machine with your pages; "
+        "default: as measured here, for pages of this size",
     )
     parser.add_argument(
         "--layout", choices=[layout.value for layout in Layout], help="instead of the setting index.layout"
@@ -230,7 +233,7 @@ def report(distinct: int, settings: Settings, growth: Growth | None, sample: int
     if growth is not None:
         measured_figures = (
             ("bytes an entry, of the later half of them", f"{growth.entry:.1f}"),
-            ("a shard besides, however few it has", in_units(growth.empty)),
+            ("for each shard in addition, however few entries it has", in_units(growth.empty)),
             (f"{distinct:,} entries in {shards} shards", in_units(growth.of(distinct, shards))),
         )
         lines += [
@@ -250,10 +253,10 @@ def plan(crawl: Crawl, settings: Settings) -> Iterator[str]:
         most = f"{LOAD * crawl.ordered(crawl.workers):,.0f}"
         yield (
             f"warning: past the ceiling. The busiest hour has {crawl.rate:,.0f} pages a second, and {MOST_WORKERS} "
-            f"workers, the most that were reckoned with, order {most}: each of them reads every claim, so more of them "
-            "help little. For pages that are in files already use `fingerprint` and `judge` (--records). Split a "
-            "crawl into groups that need no comparison, such as languages, with a topics.prefix each, and size each of "
-            "them. If pages may wait at busy hours, give a smaller --peak."
+            f"workers, the largest number considered, order {most}: each of them reads every claim, so more of them "
+            "help little. For pages that are in files already use `fingerprint` and `judge` (--records). Split a crawl "
+            "into groups that need no comparison, such as languages, with a topics.prefix each, and size each of them. "
+            "If pages may wait at busy hours, give a smaller --peak."
         )
 
 
@@ -312,7 +315,7 @@ def records_rows(needed: RecordsOfPages) -> list[tuple[str, str]]:
         ),
         ("records on disk", in_units(needed.disk_bytes)),
         (f"core hours to judge, {JUDGE_US:g} µs a record, on one machine", f"{math.ceil(needed.judging_hours):,}"),
-        ("memory of the index there; what pages are called is on disk", in_units(needed.index_bytes)),
+        ("memory of the index there; the pages' URLs and ids are on disk", in_units(needed.index_bytes)),
         (f"memory of that machine, {SHARE:.0%} of it for the index (index.memory_mb)", in_units(needed.machine_bytes)),
     ]
 

@@ -29,12 +29,13 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = (
-        "For other settings side by side with those in force: workers with a topics.generation of their own and "
-        "output.mode=count have judged the same pages. Stop them, then stop the workers of the old generation, both "
-        "with SIGTERM; after this command start the new ones with another output.mode. Over both generations each "
-        "page then goes out once. Refuses (exit code 4) where that cannot be. Run again, it changes nothing more. With "
-        "--diff it changes nothing, while workers run: it reads the verdicts of both, and tells which pages they judge "
-        "otherwise, by verdict, host and URL template. Two of these pages: python -m worker explain --topic A B"
+        "Puts other settings into force that were tried side by side with the present ones: workers with a "
+        "topics.generation of their own and output.mode=count have judged the same pages. Stop them, then stop the "
+        "workers of the old generation, both with SIGTERM; after this command start the new ones with another "
+        "output.mode. Each page then goes out once, from one of the two generations. It refuses (exit code 4) if that "
+        "is impossible. Run again, it changes nothing more. With --diff it changes nothing, and workers may run: it "
+        "reads the verdicts of both generations, and tells which pages they judge differently, by verdict, host and "
+        "URL template. Two of these pages: python -m worker explain --topic A B"
     )
     parser.add_argument(
         "--from",

@@ -50,7 +50,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--sample",
         type=int,
         metavar="N",
-        help="with check: also hold the last records of pages, about N, against what a page must be (exit code 1)",
+        help="with check: also check that the last records of pages, about N, are as pages must be (exit code 1 if "
+        "not)",
     )
     parser.add_argument(
         "--alter-config",
@@ -118,8 +119,8 @@ def _check_pages(settings: Settings, count: int) -> None:
         raise CheckFailed(
             f"{sum(map(bool, found)):,} of them are not as pages must be:\n"
             + "\n".join(f"  {fault}" for fault in faults[:_FAULTS_SHOWN])
-            + f"{more}\nMend what sends them: docs/reference/pages.asyncapi.yaml says how a page is sent. Check again "
-            "when new ones have come"
+            + f"{more}\nMend the program that sends them: docs/reference/pages.asyncapi.yaml says how a page is sent. "
+            "Check again when new ones have come"
         )
 
 

@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Prints a row for each page of the crawl that has its verdict, or is a dead letter. How many there are, and "
         "whether the crawl has published as many, goes to standard error; if not, the exit code is 1. Reads committed "
-        "records only, from the beginning of the topics, and is in no group. With --jobs it prints a row for each job "
+        "records only, from the beginning of the topics, and joins no group. With --jobs it prints a row for each job "
         "and spider instead, from sums that are kept for good: pages, reasons and bytes."
     )
     which = parser.add_mutually_exclusive_group(required=True)
@@ -38,7 +38,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--jobs", action="store_true", help="all crawls, a row with the sums of each")
     parser.add_argument("--spider", metavar="NAME", help="only the pages of this spider")
     parser.add_argument(
-        "--follow", action="store_true", help="wait for what is missing; end when the crawl has ended and all is out"
+        "--follow",
+        action="store_true",
+        help="wait for missing verdicts; end when the crawl has ended and all of them are out",
     )
     parser.add_argument("--format", choices=FORMATS, default=JSONL, help=f"default: {JSONL}; {PARQUET} needs --out")
     parser.add_argument("--out", type=path_here, metavar="FILE", help="write the rows here instead of printing them")
@@ -64,7 +66,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     if arguments.format == PARQUET and arguments.out is None:
         raise UsageError("a Parquet file cannot be printed: name it with --out")
     if arguments.jobs and (arguments.spider or arguments.follow or arguments.join):
-        raise UsageError("--jobs tells sums of all crawls: leave --spider, --follow and --join out, or name one --job")
+        raise UsageError("--jobs prints sums of all crawls: leave --spider, --follow and --join out, or name one --job")
     settings = load()
     if arguments.jobs:
         return _tell_sums(arguments, settings)
@@ -82,8 +84,8 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         said.append(f"{joined.told:,} of {joined.items:,} items have a verdict")
         if joined.as_it_came:
             said.append(
-                f"{joined.as_it_came:,} nest too deep, or hold too long a number beside an older {FIELD}, and "
-                "stand as they came"
+                f"{joined.as_it_came:,} are nested too deep, or hold too long a number next to an older {FIELD}, and "
+                "stay as they came"
             )
     else:
         _write(map(job_row, verdicts), OF_JOB, arguments)

@@ -49,7 +49,7 @@ def _cache_folder(named: str | None) -> Path:
         UsageError: no folder is named, or it cannot be written.
     """
     if not named:
-        raise UsageError(f"{CACHE} is not set: set it to the folder that workers will have it set to, and try again")
+        raise UsageError(f"{CACHE} is not set: set it to the same folder as for the workers, and try again")
     folder = Path(named)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -28,12 +28,14 @@ _PART: Final = re.compile(r"([0-9]{1,9})/([0-9]{1,9})")
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = (
-        "Reads the archives that a scan has judged once more and writes a copy of each, in its own form, with the "
+        "Reads once more the archives that a scan has judged, and writes a copy of each, in its own form, with the "
         "pages that stay: records of a WARC as they are, JSON lines and CSV byte for byte, Parquet with all its "
-        "columns, files of folders. A copy has its name only when it is whole; the same command once more goes on "
-        "behind the copies that are."
+        "columns, files of folders. A copy gets its name only when it is complete; the same command, run again, goes "
+        "on after the complete copies."
     )
-    parser.add_argument("verdicts", type=name_given, metavar="DIR", help="what the verdicts were written into")
+    parser.add_argument(
+        "verdicts", type=name_given, metavar="DIR", help="the folder or URL that the verdicts were written into"
+    )
     parser.add_argument("--out", type=name_given, required=True, metavar="PLACE", help="a folder, or a URL of one")
     parser.add_argument(
         "--duplicates",
@@ -48,9 +50,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--keep",
         choices=KEEPS,
         default="first",
-        help="the page of a group that stays: the first one (default), the one of most words, the one fetched last, "
-        "the one that the others call canonical, or the one of the shortest URL; where it is not near to all others, "
-        "the first one stays, too",
+        help="the page of a group that stays: the first one (default), the one with the most words, the one fetched "
+        "last, the one that the others call canonical, or the one with the shortest URL; if it is not near to all "
+        "others, the first one stays, too",
     )
     parser.add_argument(
         "--removed", type=name_given, metavar="PLACE", help="also write the pages that do not stay, to this place"
@@ -60,7 +62,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=_part,
         default=(1, 1),
         metavar="I/N",
-        help="write the archives I, I+N, I+2N and so on: N machines that are each given one I write all",
+        help="write the archives I, I+N, I+2N and so on: N machines, each with its own I, write all of them",
     )
     parser.add_argument(
         "--moved",
@@ -81,7 +83,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         Refused: memory does not suffice, or another run has written there.
         Unavailable: an archive cannot be read to its end, or there is no room.
     """
-    require("scan", "archives are read with more than workers need")
+    require("scan", "reading archives takes packages that workers do not need")
     from worker.places import Folder
     from worker.scan.summary import FILE, refs_in
     from worker.scan.writing.staying import memory_for
@@ -109,7 +111,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     columns = VerdictColumns(verdicts)
     copies = columns.rows - int(found.get("verdicts", {}).get("unique", 0))
     needed = memory_for(columns.rows, copies, writing.keep, with_originals=writing.with_originals)
-    _say(f"memory: up to {needed // MIB:,} MiB for {columns.rows:,} verdicts, besides a page or a row group")
+    _say(f"memory: up to {needed // MIB:,} MiB for {columns.rows:,} verdicts, plus a page or a row group")
     if needed > (limit := memory_limit().bytes):
         raise Refused(
             f"{needed // MIB:,} MiB are needed, and this process may have {limit // MIB:,}: take --keep first, which "
@@ -119,11 +121,11 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     print(
         f"{written.stay:,} of {written.pages:,} pages stay, in {written.archives:,} archives"
         + (f", of which {written.before:,} were whole before" if written.before else "")
-        + (f"; of {written.split:,} groups two pages stay" if written.split else "")
+        + (f"; in {written.split:,} groups two pages stay" if written.split else "")
     )
     if written.lost:
         raise CheckFailed(
-            f"{written.lost:,} pages or records could not be read a second time; what is said above names them: mend "
+            f"{written.lost:,} pages or records could not be read a second time; the messages above name them: mend "
             "those files, or judge copies of them that can be read"
         )
     return 0
