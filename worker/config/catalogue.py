@@ -18,7 +18,7 @@ from worker.config.model import Settings
 
 ENVIRONMENT_PREFIX: Final = "DEDUP_"
 OTHER_NAMES: Final = {
-    "DEDUP_CONFIG": "the config file, where --config does not name it",
+    "DEDUP_CONFIG": "the config file, if --config does not name it",
     "DEDUP_TEST_DATA": "folders of labelled pages for the tests that need them",
 }
 """Names of the environment that begin like a setting's and are none."""

@@ -19,7 +19,7 @@ class KafkaSettings(Section):
     bootstrap_servers: str = setting(
         "127.0.0.1:9092",
         "Brokers to start from, host:port, several with commas. The default is where `python -m worker broker` "
-        "listens. Set it wherever the broker is another machine.",
+        "listens. Set it if the broker is on another machine.",
         pattern=rf"^\s*{HOST_AND_PORT}\s*(,\s*{HOST_AND_PORT}\s*)*$",
         example="kafka-1:9092,kafka-2:9092",
     )
@@ -38,17 +38,16 @@ class KafkaSettings(Section):
     instance_id: str | None = setting(
         None,
         "Static membership: a fixed name, different for each worker, lets one come back within the session timeout "
-        "without moving any partition. Without it each start is a new member. Set it where a supervisor restarts "
-        "workers under fixed names, and have one that does not come back leave: SIGUSR1, or the command leave.",
+        "without moving any partition. Without it each start is a new member. Set it if a supervisor restarts workers "
+        "under fixed names; a worker that will not come back must leave: by SIGUSR1, or the command leave.",
         pattern=NAME,
         max_length=200,
     )
     client_rack: str = setting(
         "",
-        "Where this worker runs: its rack, zone or machine, as the brokers' broker.rack has it. With index.replicas: "
-        "2 the two holders of a shard are on different ones, where workers name two. Records are read from a copy on "
-        "the same one, where the brokers' replica.selector.class allows that. Set it if the brokers stand in several "
-        "zones.",
+        "Rack, zone or machine of this worker, named as in the brokers' broker.rack. With index.replicas: 2 the two "
+        "holders of a shard are in different racks, if workers name two. Records are read from a copy in the same "
+        "rack, if the brokers' replica.selector.class allows that. Set it if the brokers stand in several zones.",
         pattern=r"^[A-Za-z0-9._-]*$",
         max_length=200,
         example="zone-a",
@@ -110,7 +109,7 @@ class KafkaSettings(Section):
     )
     sasl_oauth_scope: str | None = setting(
         None,
-        "Scope that the token is asked for, several with blanks between them. Set it if the issuer wants one.",
+        "Scope of the token to ask for; several with blanks between them. Set it if the issuer wants one.",
         min_length=1,
     )
     sasl_oauth_cafile: FilePath | None = setting(
@@ -120,7 +119,8 @@ class KafkaSettings(Section):
     )
     sasl_oauth_extensions: str | None = setting(
         None,
-        "What is told to the broker beside the token, as Confluent Cloud wants it. Set it if the broker wants them.",
+        "Extensions that the broker gets with the token, as Confluent Cloud wants them. Set it if the broker wants "
+        "them.",
         pattern=EXTENSIONS,
         example="logicalCluster=lkc-1,identityPoolId=pool-1",
     )
@@ -183,18 +183,17 @@ class KafkaSettings(Section):
     )
     delivery_timeout_seconds: float = setting(
         30,
-        "How long a record may be tried to be sent, all requests for it together, before it counts as failed. At "
-        "least twice the request timeout, so that a second try fits. Within a transaction its timeout stands for this "
-        "one. Change it with the request timeout.",
+        "How long a worker may try to send a record, all requests together, before it counts as failed. At least twice "
+        "the request timeout, so that a second try fits. Within a transaction, the transaction timeout applies "
+        "instead. Change it with the request timeout.",
         unit="seconds",
         ge=2,
         le=600,
     )
     patience_seconds: float = setting(
         60,
-        "How long the broker may be away, or a log may go on without being read, before the worker gives up and "
-        "leaves the waiting to what supervises it. Change it if the broker is away for longer whenever it is "
-        "maintained.",
+        "How long the broker may be away, or a log may go on without being read, before the worker gives up and leaves "
+        "the waiting to its supervisor. Change it if the broker is away for longer whenever it is maintained.",
         unit="seconds",
         gt=0,
         le=86400,

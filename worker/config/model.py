@@ -21,15 +21,16 @@ class TopicSettings(Section):
 
     prefix: str = setting(
         "dedup.",
-        "Before each topic's name: dedup.pages and so on. Two crawls on one broker need two prefixes. Change it for a "
-        "second crawl on one broker.",
+        "Prefix of each topic's name: dedup.pages and so on. Two crawls on one broker need two prefixes. Change it for "
+        "a second crawl on one broker.",
         pattern=r"^[A-Za-z0-9._-]*$",
         max_length=200,
     )
     generation: str = setting(
         "",
-        "After the name of each topic but pages, behind a dot, and of both consumer groups: dedup.index.b. For other "
-        "settings beside those in force, over the same pages. Set it to try other settings on a crawl that runs.",
+        "Suffix, after a dot, of each topic's name except pages, and of both consumer groups: dedup.index.b. It is for "
+        "other settings next to those in force, over the same pages. Set it to try other settings on a crawl that "
+        "runs.",
         pattern=r"^[A-Za-z0-9._-]*$",
         max_length=30,
     )
@@ -50,8 +51,8 @@ class TopicSettings(Section):
     )
     replication_factor: int = setting(
         1,
-        "Copies of each record on different brokers. 3 for a cluster that may lose a broker. Change it wherever the "
-        "broker is a cluster.",
+        "Copies of each record on different brokers. 3 for a cluster that may lose a broker. Change it if the broker "
+        "is a cluster.",
         ge=1,
         le=100,
     )
@@ -74,7 +75,7 @@ class TopicSettings(Section):
     compression: Literal["zstd", "none"] = setting(
         "zstd",
         "How workers compress deduplicated, verdicts and dead-letters. Workers may differ in it; a reader of these "
-        "topics needs the codec. Change it to none where one of your consumers does not read it.",
+        "topics needs the codec. Change it to none if one of your consumers does not read it.",
     )
 
 
@@ -83,15 +84,15 @@ class PageSettings(Section):
 
     max_bytes: int = setting(
         4 * 1024 * 1024,
-        "Only so much of a page is parsed; what comes after is left out. Bounds time and memory. Leave it, unless "
-        "pages of your sites carry their text behind the first 4 MiB.",
+        "Part of a page that is parsed; the rest is left out. Bounds time and memory. Leave it, unless pages of your "
+        "sites have their text after the first 4 MiB.",
         unit="bytes",
         ge=1024,
         le=1024**3,
     )
     timeout_seconds: float = setting(
         10,
-        "CPU time that a page may take to be parsed. One that takes more, or six times as long by the clock, is tried "
+        "CPU time that parsing a page may take. A page that takes more, or six times as long by the clock, is tried "
         "once more by itself and then becomes a dead letter, so that it cannot hold up the others. CPU time, since a "
         "machine that is paused or busy says nothing about a page. Leave it, unless good pages become dead letters "
         "with the reason parser-timeout.",
@@ -132,8 +133,8 @@ class SegmentSettings(Section):
     noise_words: FilePath | None = setting(
         None,
         "Words that say nothing about a page, one a line, UTF-8. Without it the built-in lists are used: function "
-        "words of Chinese and English, and of forty more languages in texts where they are spoken. Leave it, unless a "
-        "word of every page of yours is in no list.",
+        "words of Chinese and English, and of forty more languages in texts of these languages. Leave it, unless all "
+        "of your pages have a word that is in no list.",
     )
 
 
@@ -142,9 +143,9 @@ class FeatureSettings(Section):
 
     minimum: int = setting(
         3,
-        "A page of fewer different features (words, and pairs of neighbours) gets no fingerprint: it is a duplicate "
+        "A page with fewer different features (words, and pairs of neighbours) gets no fingerprint: it is a duplicate "
         "only of a page with the same text, or, without any word, with the same bytes. A fingerprint of one or two "
-        "features says too little. Leave it, unless pages of very few words are to be near to others.",
+        "features says too little. Leave it, unless pages with very few words are to be near to others.",
         unit="features",
         ge=1,
         le=1000,
@@ -157,7 +158,7 @@ class FingerprintSettings(Section):
     key_file: FilePath | None = setting(
         None,
         "File that holds a secret of at least 16 bytes, the same for all workers of a crawl; line ends at its end are "
-        "left out. Without it anybody can make a page of which a later one is called a duplicate: see "
+        "left out. Without it anyone can make a page that has a later page called its duplicate: see "
         "docs/how-to/security.md. Another secret makes other fingerprints, and needs a topics.generation of its own. "
         "Set it if strangers can add pages to the crawl.",
     )
@@ -169,8 +170,8 @@ class NearSettings(Section):
     predicate: Literal["accurate", "simhash"] = setting(
         "accurate",
         "The rule. simhash: the fingerprints differ in at most k bits, and the shorter page has three fifths of the "
-        "longer one's tokens. accurate: or the pages share most of their pairs of neighbouring words, by 64 bytes "
-        "more a page; it finds nearly all edited copies, simhash seven in ten. Change it if memory is short and "
+        "longer one's tokens. accurate: or the pages share most of their pairs of neighbouring words, which takes 64 "
+        "bytes more a page; it finds nearly all edited copies, simhash seven in ten. Change it if memory is short and "
         "edited copies matter less.",
     )
     k: int = setting(
@@ -186,7 +187,7 @@ class NearSettings(Section):
         0.54,
         "accurate only: least similarity of two pages by their sketches, as the share of pairs of neighbouring words "
         "that they have in common; at least 0.6 where one has fewer than 50 tokens. `python -m worker calibrate` "
-        "chooses it, and k, by labelled pages. Change it by the same command alone.",
+        "chooses it, and k, by labelled pages. Change it only as that command says.",
         ge=0.4,
         le=1,
     )
@@ -206,10 +207,10 @@ class NearSettings(Section):
     )
     ttl_days: float | None = setting(
         None,
-        "Forget a page that was fetched so much earlier than the newest one. Bounds memory; without it nothing is "
-        "forgotten. A fetch time in the future counts as a tenth of this, and as a day, after the broker's time at "
-        "most; without Kafka, after the largest fetch time before it. At least 0.05 (72 minutes): a tenth of less is "
-        "soon what clocks differ by. Set it for a crawl that never ends.",
+        "Forget a page that was fetched this long before the newest one. Bounds memory; without it nothing is "
+        "forgotten. A fetch time in the future counts as at most a tenth of this, and at most a day, after the "
+        "broker's time; without Kafka, after the largest fetch time before it. At least 0.05 (72 minutes), since "
+        "clocks easily differ by a tenth of less. Set it for a crawl that never ends.",
         unit="days",
         ge=0.05,
         le=36500,
@@ -221,8 +222,9 @@ class IndexSettings(Section):
 
     layout: Literal["4x16", "8x8", "16x4"] = setting(
         "4x16",
-        "Look-up tables by bits that each is keyed by. Every table holds every entry, so more of them take more "
-        "memory; narrower keys look at more entries. Leave it: the other two are for a comparison with the literature.",
+        "Look-up tables, as blocks of a fingerprint x bits of a block. Every table holds every entry, so more of them "
+        "take more memory; narrower keys look at more entries. Leave it: the other two are for a comparison with the "
+        "literature.",
     )
     flush_entries: int = setting(
         4096,
@@ -261,9 +263,9 @@ class IndexSettings(Section):
         AUTO,
         "Memory that the index of one worker may take, URLs included; 0 is no limit. A worker refuses (exit code 4) "
         "before it takes more, and says what to do. Loading and growing take up to half as much again for a moment. "
-        "auto: 70 % of what the control group or the machine has, less page.processes times page.memory_mb and 120 "
-        "MiB each. Of several workers in one group each must be given its part as a number. Set it if several workers "
-        "share a machine or a control group.",
+        "auto: 70 % of what the control group or the machine has, less page.processes times page.memory_mb and 120 MiB "
+        "each. If several workers share one group, give each its part as a number. Set it if several workers share a "
+        "machine or a control group.",
         unit="MiB",
     )
     state_dir: Path | None = setting(
@@ -274,8 +276,8 @@ class IndexSettings(Section):
     )
     snapshot_seconds: float = setting(
         600,
-        "Time between two snapshots; one is taken at a drain besides. What came after the last is read from the "
-        "topic. Change it if writing snapshots takes much of the disk.",
+        "Time between two snapshots; a drain takes one, too. A restart reads from the topic what came after the last "
+        "one. Change it if writing snapshots takes much of the disk.",
         unit="seconds",
         ge=1,
         le=86400,
@@ -288,8 +290,8 @@ class OutputSettings(Section):
     mode: Literal["tag", "drop", "verdicts", "count"] = setting(
         "tag",
         "tag: every page goes out with its verdict in headers. drop: duplicates are left out. verdicts: no page is "
-        "copied, verdicts and dead letters go out alone; the topic deduplicated is not needed. count: verdicts go "
-        "out, neither pages nor dead letters do, to compare a topics.generation with another. Change it by what the "
+        "copied, verdicts and dead letters go out alone; the topic deduplicated is not needed. count: only verdicts go "
+        "out, neither pages nor dead letters, to compare a topics.generation with another. Change it to what the "
         "reader of the output needs.",
     )
 
@@ -299,17 +301,17 @@ class FindingsSettings(Section):
 
     soft_404_places: int = setting(
         9,
-        "At so many unrelated addresses of one host the same text with status 200 is no page (kind soft-404): fewer "
-        "find more such pages, and call a page so that is only reached in many ways. 0: never. Change it if findings "
-        "call pages of yours soft-404 that are none.",
+        "If the same text with status 200 comes from this many unrelated addresses of one host, it is no page (kind "
+        "soft-404). A smaller number finds more such texts, but also pages that are only reached in many ways. 0: "
+        "never. Change it if findings wrongly call pages of yours soft-404.",
         unit="addresses",
         ge=0,
         le=1000,
     )
     soft_404_tokens: int = setting(
         250,
-        "Only a text of so many words at most can be no page: error pages are short, and what is shown in many places "
-        "of a site is mostly longer. Change it if the error pages of your sites are longer.",
+        "Most words of a text that can be no page: error pages are short, and a text that a site shows in many places "
+        "is mostly longer. Change it if the error pages of your sites are longer.",
         unit="words",
         ge=1,
         le=1_000_000,
@@ -317,17 +319,17 @@ class FindingsSettings(Section):
     groups: int = setting(
         4096,
         "Groups of copies that each shard remembers for this, those that grew last: mostly 2 kB each, 32 at most. 0: "
-        "neither of both kinds, only suspects. Change it if memory is short, or if a crawl has many more groups.",
+        "none of the other kinds, only suspects. Change it if memory is short, or if a crawl has many more groups.",
         unit="groups",
         ge=0,
         le=10_000_000,
     )
     suspect_pages: int = setting(
         20,
-        "With so many copies of one URL template of its host, nine in ten of its pages, whose titles all differ, a "
-        "page is suspect (kind suspect): its further copies are marked so, and neither dropped nor held against their "
-        "template. Fewer find smaller sites, and mark more that are copies. 0: never. Change it if true copies of one "
-        "site are marked suspect.",
+        "A page is suspect (kind suspect) if it has this many copies of one URL template of its host, with titles that "
+        "all differ, and these are nine in ten of the template's pages. Further copies are marked, and neither dropped "
+        "nor held against their template. A smaller number finds smaller sites, and marks more true copies. 0: never. "
+        "Change it if true copies of one site are marked suspect.",
         unit="pages",
         ge=0,
         le=1000,
@@ -339,16 +341,16 @@ class CommitSettings(Section):
 
     seconds: float = setting(
         1.0,
-        "The longest time between transactions. One costs the broker 17 to 250 ms. A worker with a backlog waits so "
-        "long, any other for twice as long as the last one took. Change it if the broker is slow.",
+        "The longest time between transactions. One costs the broker 17 to 250 ms. A worker with a backlog waits this "
+        "long, any other worker twice as long as its last transaction took. Change it if the broker is slow.",
         unit="seconds",
         gt=0,
         le=600,
     )
     pages: int = setting(
         1000,
-        "Pages in one transaction; what a crash repeats at most. Leave it, unless transactions of a fast crawl are "
-        "too large for the broker.",
+        "Most pages in one transaction, and the most that a crash repeats. Leave it, unless transactions of a fast "
+        "crawl are too large for the broker.",
         unit="pages",
         ge=1,
     )
@@ -373,16 +375,16 @@ class MetricsSettings(Section):
     )
     port: int = setting(
         9464,
-        "Port; 0 takes a free one and prints it. If it is taken, the next free one. Change it if something else has "
-        "the port.",
+        "Port; 0 takes a free one and prints it. If the port is taken, the worker takes the next free one. Change it "
+        "if another program has the port.",
         ge=0,
         le=65535,
     )
     hosts: int = setting(
         50,
-        "Hosts whose pages are counted under their name, those with most pages of late, beside up to 20 that bring "
-        "little but duplicates; the rest is other. 0: none by host. The whole table is at /hosts all the same. Change "
-        "it if Prometheus is to store fewer series.",
+        "Hosts whose pages are counted by name: those with the most pages of late, and up to 20 more that bring little "
+        "but duplicates; all others count as other. 0: no counts by host. /hosts has the whole table in any case. "
+        "Change it if Prometheus is to store fewer series.",
         unit="hosts",
         ge=0,
         le=1000,
@@ -406,8 +408,8 @@ class ShutdownSettings(Section):
 
     seconds: float = setting(
         20,
-        "Time to finish in; what is not finished then is done again by the next owner. Keep it below the grace period "
-        "of what supervises the worker. Change it with the grace period of the supervisor.",
+        "Time to finish; the next owner repeats what is not finished by then. Keep it below the grace period of the "
+        "supervisor. Change it with that grace period.",
         unit="seconds",
         gt=0,
         le=3600,
