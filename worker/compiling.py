@@ -254,8 +254,8 @@ def must_compile() -> None:
     """
     if not COMPILED:
         raise UsageError(
-            "NUMBA_DISABLE_JIT is set: fingerprints and the index need what it switches off; take it out of the "
-            "environment"
+            "NUMBA_DISABLE_JIT is set: fingerprints and the index need the compiler that it switches off; take it out "
+            "of the environment"
         )
 
 

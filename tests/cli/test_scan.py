@@ -199,7 +199,7 @@ def test_what_came_before_is_compared_with(tmp_path: Path) -> None:
         (("pages", "--against", "kept", "--state", "kept"), "kept is named twice"),
         (("pages", "--out", "pages/out"), "name another folder"),
         (("pages", "--url-field", "nothing"), "nothing"),
-        (("pages", "--encoding", "nothing"), "no encoding is called so"),
+        (("pages", "--encoding", "nothing"), "no encoding has this name"),
         (("pages", "--out", "s3://bucket/a"), "s3://bucket/a is a URL, and results are written to this machine"),
         ((), "INPUT"),
     ],
@@ -280,7 +280,7 @@ def test_what_write_needs_is_tried_before_a_page_is_judged_also_when_it_goes_on(
     command = ["scan", str(tmp_path / "pages"), "--out", str(tmp_path / "out"), "--no-report", *PLAIN]
     for more in ([], ["--resume"]):
         assert main([*command, "--write", "unique", *more]) == 2
-        assert "leave --write away" in capsys.readouterr().err
+        assert "leave --write out" in capsys.readouterr().err
         assert not (tmp_path / "out/verdicts.jsonl").exists()
     assert main(command) == 0
 

@@ -116,7 +116,7 @@ def test_what_would_change_is_told_and_nothing_is_changed(
     file = tmp_path / "changes.jsonl"
     assert run(new, "--diff", str(file)) == 0
     told = capsys.readouterr().out
-    assert told.startswith("3 pages were judged by both; 1 of them otherwise\n")
+    assert told.startswith("3 pages were judged by both; 1 of them differently\n")
     assert "http://a.example/2: now duplicate of http://a.example/1 (sketch)" in told
     (row,) = map(json.loads, file.read_bytes().splitlines())
     assert (row["url"], row["source"], row["was"]["verdict"], row["now"]["similarity"]) == (

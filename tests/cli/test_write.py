@@ -74,7 +74,7 @@ def test_it_writes_what_scan_writes_and_says_what_it_takes(
     assert main(["write", str(scanned), "--out", str(tmp_path / "out"), "--removed", str(removed)]) == 0
     assert "in 3 archives, of which 3 were whole before" in capsys.readouterr().out
     assert main(["write", str(scanned), "--out", str(tmp_path / "out")]) == 4
-    assert "was written by other decisions" in capsys.readouterr().err
+    assert "was written with other decisions" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("keep", ["longest", "newest", "shortest-url"])

@@ -52,8 +52,8 @@ def test_pages_that_both_judge_are_compared_and_those_of_one_alone_are_counted(s
     row = changes[45].row()
     assert (row["was"]["verdict"], row["now"]["duplicate_of"]) == ("unique", "http://a.example/7")
     lines = list(comparison.lines(["the old one", "the new one"]))
-    assert lines[0] == "99 pages were judged by both; 29 of them otherwise"
-    assert lines[1] == "1 were judged by the old one alone so far"
+    assert lines[0] == "99 pages were judged by both; 29 of them differently"
+    assert lines[1] == "1 were judged only by the old one so far"
     cells = [line.split() for line in lines]
     assert ["duplicate", "duplicate", "of", "another", "page", "15", "15.15%"] in cells
     hosts = Counter("shop.example" if number % 3 else "news.example" for number in changes if number != 98)

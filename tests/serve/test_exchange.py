@@ -16,9 +16,9 @@ PAGE = b"POST /judge?url=http://exchange.example/ HTTP/1.1\r\nHost: a\r\nContent
     ("method", "path", "headers", "status", "move"),
     [
         ("GET", "/", {}, 404, "/judge, /seen, /openapi.json"),
-        ("PUT", "/judge", {}, 405, "asked for with POST"),
+        ("PUT", "/judge", {}, 405, "takes POST only"),
         ("HEAD", "/seen?url=http://a.example/", {}, 405, ""),
-        ("POST", "/seen?url=http://a.example/", {}, 405, "asked for with GET"),
+        ("POST", "/seen?url=http://a.example/", {}, 405, "takes GET only"),
         ("POST", "/judge", {}, 400, "there is no url"),
         ("POST", "/judge?url=a&x=1", {}, 400, "there is no parameter 'x'"),
         ("POST", "/judge?url=http://a.example/", {"Content_Encoding": "gzip"}, 415, "unpack it"),

@@ -88,8 +88,8 @@ def calibrate(
     if chosen is None:
         fewest = min(_outcome(near, truth, everything, place).false_positives.hits for place in range(len(candidates)))
         raise CheckFailed(
-            f"no settings call at most {most_false:g} of {np.count_nonzero(~truth):,} other pairs near-duplicates, "
-            f"the best {fewest}; look at those pairs, or allow more with --false-positives"
+            f"no settings call at most {most_false:g} of {np.count_nonzero(~truth):,} other pairs near-duplicates, the "
+            f"best settings call {fewest}; look at those pairs, or allow more with --false-positives"
         )
     outcomes = [_outcome(near, truth, everything, place) for place in range(len(candidates))]
     return Calibration(

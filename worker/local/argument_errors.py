@@ -54,7 +54,7 @@ def path_or_none(name: str, value: object) -> Path | None:
     except UnicodeEncodeError:
         is_none = True
     if is_none or not path:
-        raise ValueError(f"{name} is {shown(path)}, which no file can be called: name one, or give None")
+        raise ValueError(f"{name} is {shown(path)}, which no file can have as a name: give a path, or None")
     return Path(path)
 
 

@@ -102,7 +102,7 @@ class Deduplicator:
         refuse_unknown(unknown, ("state", "config", "clock", "apart"))
         folder = path_or_none("state", state)
         if not callable(clock):
-            raise wrong_type("clock", clock, "what can be called for the seconds since 1970 UTC")
+            raise wrong_type("clock", clock, "a function that returns the seconds since 1970 UTC")
         self._settings: Final = alone(settings_of(config))
         self._recipe: Final = parts.recipe(self._settings)
         self.scheme: Final = parts.scheme(self._settings, self._recipe)
@@ -185,7 +185,7 @@ class Deduplicator:
             OverMemoryLimit, Unavailable: as ``judge``.
         """
         if isinstance(pages, FetchedPage | str | bytes | Mapping) or not isinstance(pages, Iterable):
-            raise wrong_type("pages", pages, "what can be iterated for worker.local.FetchedPage")
+            raise wrong_type("pages", pages, "an iterable of worker.local.FetchedPage")
         return self.judge_found(page if page is None else as_asked(page) for page in pages)
 
     def judge_found(
@@ -401,7 +401,7 @@ class Deduplicator:
             return page.fetched
         now = self._clock()
         if not isinstance(now, int | float) or not abs(now) < _END_OF_TIME:
-            raise ValueError(f"clock gives {now!r}: it is to give the seconds since 1970 UTC, as time.time does")
+            raise ValueError(f"clock gives {now!r}: it must give the seconds since 1970 UTC, as time.time does")
         return round(now * 1000)
 
 

@@ -126,7 +126,9 @@ class FetchedPage:
             headers = [(name, content.encode()) for name, content in self.headers.items()] + meta.to_headers() + flags
             return Record(0, offset, _key(self.url), value, headers, now)
         except UnicodeEncodeError as error:  # half of a surrogate pair
-            return Record(0, offset, None, value, (), now, unreadable=f"what is said of the page is no text: {error}")
+            return Record(
+                0, offset, None, value, (), now, unreadable=f"a value that describes the page is no text: {error}"
+            )
 
 
 def as_asked(page: object) -> FetchedPage:

@@ -169,7 +169,9 @@ class StateFile:
         try:
             theirs = Scheme.decode(found)
         except UnreadableRecord as error:
-            raise Refused(f"{self.file} says of no scheme how it was made ({error}): name another folder") from error
+            raise Refused(
+                f"{self.file} does not say by which scheme it was made ({error}): name another folder"
+            ) from error
         if theirs.id != self._scheme.id:
             differs = "; ".join(map(in_words, self._scheme.differences(theirs)))
             raise Refused(
@@ -205,7 +207,7 @@ def held(folder: Path) -> HeldFile:
     except BlockingIOError:
         raise Refused(
             f"the state {folder} is open already, in process {holder_of(lock) or '(unknown)'}: close it there, or give "
-            "this one a folder of its own. Two that judge by one state would each miss what the other has seen"
+            "this one a folder of its own. Two processes with one state would each miss what the other has seen"
         ) from None
     found.note(f"{os.getpid()}\n")
     return found

@@ -87,10 +87,10 @@ class GenerationsCompared:
     def lines(self, names: Sequence[str]) -> Iterator[str]:
         """For people; ``names`` are those of the two."""
         both = self.same + self.changed
-        yield f"{both:,} pages were judged by both; {self.changed:,} of them otherwise"
+        yield f"{both:,} pages were judged by both; {self.changed:,} of them differently"
         for name, waiting in zip(names, self._waiting, strict=True):
             if waiting:
-                yield f"{len(waiting):,} were judged by {name} alone so far"
+                yield f"{len(waiting):,} were judged only by {name} so far"
         if not self.changed:
             return
         kinds = sorted(self._kinds.items(), key=lambda item: -item[1].count)

@@ -168,19 +168,21 @@ class Exchange(HTTPMessageDelegate):
         self._path = path
         self._service.check_open()
         if "Origin" in headers:
-            raise RequestRefused(403, "a page in a browser asks: crawlers send no Origin, so leave it out")
+            raise RequestRefused(
+                403, "the request comes from a page in a browser: crawlers send no Origin, so leave it out"
+            )
         self._check_token(headers.get("Authorization", ""))
         if path not in METHODS:
             raise RequestRefused(404, f"there is no such path: there are {', '.join(METHODS)}")
         if request.method != METHODS[path]:
-            raise RequestRefused(405, f"{path} is asked for with {METHODS[path]}: ask for it so")
+            raise RequestRefused(405, f"{path} takes {METHODS[path]} only: use that method")
         if path == "/openapi.json":
             return _Without(lambda: self.answer(200, DESCRIPTION))
         if path == "/seen":
             url = url_asked(query)
             return _Without(lambda: self._service.look_for(url, self.answer))
         if (encoding := headers.get("Content-Encoding", "identity").lower()) != "identity":
-            raise RequestRefused(415, f"the body is packed ({encoding[:40]!r}): unpack it, and send it so")
+            raise RequestRefused(415, f"the body is packed ({encoding[:40]!r}): send it unpacked")
         content_type = headers.get("Content-Type", "")
         kind = is_json(content_type, query)
         if kind == JSON_LINES:

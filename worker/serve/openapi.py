@@ -13,10 +13,10 @@ from worker.serve.asked_pages import JSON, JSON_LINES, AskedPage
 
 _SEEN: Final = ("url", "verdict", "fingerprint", "tokens", "fetched")
 _REFUSALS: Final = {
-    "400": "The request, or a line of it, is wrong: put it right.",
+    "400": "The request, or a line of it, is wrong: correct it.",
     "401": "The token is missing or wrong.",
-    "403": "A page in a browser asks.",
-    "405": "Another method is taken here.",
+    "403": "The request comes from a page in a browser.",
+    "405": "This path takes another method.",
     "413": "The page is larger than topics.max_message_bytes: leave it out.",
     "415": "The body is packed: send it unpacked.",
     "503": "There is no room, or the service stops: send it again after Retry-After seconds.",
@@ -56,14 +56,15 @@ def _description() -> dict[str, Any]:
     judged = _answer("The verdict, which is on the disk.", "Verdict")
     judged["content"][JSON_LINES] = {"schema": {"type": "string"}}
     judged["description"] += (
-        f" Of {JSON_LINES} a line for each that was sent, in their order: a verdict, or an error with its status."
+        f" For {JSON_LINES}, a line for each line that was sent, in their order: a verdict, or an error with its "
+        "status."
     )
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "crawl-dedup",
             "version": __version__,
-            "description": "Near-duplicate pages told from new ones, in the order in which pages come.",
+            "description": "Tells near-duplicate pages from new ones, in the order in which pages come.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": "/"}],
@@ -74,10 +75,12 @@ def _description() -> dict[str, Any]:
                     "operationId": "judge",
                     "summary": "Judge a page, or many; later ones are compared with it.",
                     "parameters": [
-                        _parameter("url", "Where the page was fetched. It or id, unless the body is JSON."),
-                        _parameter("id", "What stands for a text that has no URL."),
-                        _parameter("encoding", "The page's, where HTTP said so; else Content-Type and page tell."),
-                        _parameter("fetched", "ISO 8601, or milliseconds since 1970 UTC; else it is now."),
+                        _parameter("url", "The URL of the page. Give url or id, unless the body is JSON."),
+                        _parameter("id", "The id of a text that has no URL."),
+                        _parameter(
+                            "encoding", "The page's encoding, if HTTP named it; else Content-Type and page tell."
+                        ),
+                        _parameter("fetched", "ISO 8601, or milliseconds since 1970 UTC; now by default."),
                         _parameter("form", "text: the body is a text that was taken out of the page already."),
                         _parameter(
                             "header",
@@ -97,7 +100,9 @@ def _description() -> dict[str, Any]:
                     },
                     "responses": {
                         "200": judged,
-                        "422": _answer("The page is dead, and why: it is judged, do not send it again.", "Verdict"),
+                        "422": _answer(
+                            "The page is dead, with the reason: it is judged, do not send it again.", "Verdict"
+                        ),
                         **_refusals("400", "401", "403", "413", "415", "503"),
                     },
                 }

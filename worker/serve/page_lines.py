@@ -21,7 +21,7 @@ MOST_UNTAKEN: Final = 1 << 24
 they have sent all."""
 
 
-_SILENT: Final = "nothing came for a minute, so no more lines are taken: send those without an answer again"
+_SILENT: Final = "nothing came for a minute, so no more lines are taken: send the lines without an answer again"
 
 
 class _Connection(Protocol):

@@ -62,7 +62,7 @@ def token_in(file: Path) -> bytes:
     except OSError as error:
         raise UsageError(f"--token-file {file} cannot be read ({error.strerror}): name another one") from error
     if len(token) < _LEAST_TOKEN or not token.isascii() or any(byte <= 32 for byte in token):
-        raise UsageError(f"--token-file {file} is to hold {_LEAST_TOKEN} ASCII characters or more, without spaces")
+        raise UsageError(f"--token-file {file} must hold {_LEAST_TOKEN} ASCII characters or more, without spaces")
     return token
 
 

@@ -152,7 +152,7 @@ def scaling_lines(runs: Sequence[Scaling]) -> Iterator[str]:
     middle = {count: _middle([run for run in runs if run.workers == count]) for count in counts}
     first = middle[counts[0]]
     cores = len(os.sched_getaffinity(0))
-    yield f"{first.pages} pages, {cores} cores here; workers have one each, and the broker no others than theirs"
+    yield f"{first.pages} pages, {cores} cores here; each worker has one, and the broker runs on the workers' cores"
     head = "workers", "pages/s", "ratio", "pages/CPU s", "ratio", "loops", "parsers", "broker", "busy", "index+protocol"
     rows = [
         (

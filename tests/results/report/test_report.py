@@ -61,7 +61,7 @@ def test_without_texts_it_says_why_there_are_no_pairs(tmp_path: Path) -> None:
 
 def test_pages_that_cannot_be_read_again_are_named(tmp_path: Path) -> None:
     page = Parsed(report(real_rows(), tmp_path, lambda asked: {}))
-    assert "The input does not give this page again" in page.words
+    assert "This page is not in the input any more" in page.words
 
 
 def test_an_empty_scan_has_a_report(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_records_that_hold_no_page_are_taken_from_the_dead_letters(tmp_path: Pat
     rows = [row for row in real_rows() if row.verdict != "dead"][:20]
     assert "0 pages have no verdict, and 4 records hold no page" in Parsed(report(rows, tmp_path)).words
     (tmp_path / "dead-letters.jsonl").write_text("something else")
-    with pytest.raises(UsageError, match=r"dead-letters\.jsonl: not a dead letter.* take the file away"):
+    with pytest.raises(UsageError, match=r"dead-letters\.jsonl: not a dead letter.* no scan wrote this file"):
         report(rows, tmp_path)
 
 

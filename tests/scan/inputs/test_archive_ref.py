@@ -77,7 +77,7 @@ def test_one_that_is_another_one_now_is_refused(content: bytes, tmp_path: Path) 
     path = put(tmp_path, "a", jsonl(rows(3)))
     ref = written_down(found(path)[0])
     path.write_bytes(content)
-    with pytest.raises(UsageError, match=r"a is not what was judged, jsonl of \d+ bytes: put back that file"):
+    with pytest.raises(UsageError, match=r"a is not the file that was judged, jsonl of \d+ bytes: put back that file"):
         ref.archive(MOST)
     with zipfile.ZipFile(tmp_path / "b.wacz", "w") as wacz:
         wacz.writestr("archive/data.warc", warc_of(2))

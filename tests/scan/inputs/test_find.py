@@ -45,7 +45,7 @@ def test_a_folder_is_its_pages_and_then_its_archives(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "match"),
     [
-        (b"\x89PNG\r\n\x1a\n\0\0", "is nothing that pages are read from: WARC, ARC"),
+        (b"\x89PNG\r\n\x1a\n\0\0", "has no form that pages are read from: WARC, ARC"),
         (b'{\n"items": [{"url": "a"}]}', "is JSON, and neither an object a line nor an array of objects: .*jq -c"),
         (b'[{"url": "a"}]', "no column that seems to hold a page: there are url"),
         (b'["a", "b"]', "has no element that is a JSON object"),
@@ -115,7 +115,7 @@ def test_a_page_in_the_place_of_an_archive_is_an_error_that_names_both(
 ) -> None:
     path = put(tmp_path, name, content)
     put(tmp_path, "b.html", html(1).encode())
-    with pytest.raises(UsageError, match=r"says by its name that it is .*, and its content is one page of"):
+    with pytest.raises(UsageError, match=r"has the name of .*, but its content is one page of"):
         find_archives([str(path)], Fields(), most_bytes=MOST)
     (archive,) = find_archives([str(tmp_path)], Fields(), most_bytes=MOST)
     assert [page.id for page in pages_of(archive)] == ["b.html"]

@@ -98,7 +98,7 @@ def test_a_name_counts_where_the_content_is_damaged(tmp_path: Path) -> None:
 def test_one_page_in_a_file_whose_name_says_that_it_holds_many_contradicts_it(name: str, said: str) -> None:
     for kind, is_ in (("html", "HTML"), ("mhtml", "MHTML"), ("text", "text")):
         why = contradiction(name, kind)  # type: ignore[arg-type]
-        assert why.startswith(f"{name} says by its name that it is {said}, and its content is one page of {is_}:")
+        assert why.startswith(f"{name} has the name of {said}, but its content is one page of {is_}:")
     for kind in ("warc", "arc", "jsonl", "csv", "parquet", "empty", "damaged", "unknown", "zip"):
         assert not contradiction(name, kind)  # type: ignore[arg-type]
     assert not contradiction(f"{name}.html", "html") and not contradiction("warc", "text")

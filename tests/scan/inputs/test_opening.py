@@ -43,7 +43,7 @@ def test_urls_are_read_as_files_are(memory: fsspec.AbstractFileSystem, tmp_path:
                 assert archive.name.startswith("memory://")
                 assert archive.bytes_read == archive.bytes_in_all != 0
         else:
-            with pytest.raises(UsageError, match="no file is called like"):
+            with pytest.raises(UsageError, match="no file matches"):
                 find_archives(inputs, Fields(), most_bytes=MOST)
 
 
@@ -138,6 +138,6 @@ def test_a_name_that_is_no_utf_8_can_be_read_and_printed(tmp_path: Path) -> None
 def test_a_disk_that_fails_is_no_damage_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reading = stored(str(put(tmp_path, "a", b"content"))).open()
     reading.close()
-    with pytest.raises(Unavailable, match=r"cannot be read on .* run the same command again"):
+    with pytest.raises(Unavailable, match=r"cannot be read further .* run the same command again"):
         reading.read(1)
     assert failing("a", OSError(5, "Input/output error")).exit_code == 3

@@ -58,7 +58,7 @@ def test_an_encoding_has_the_names_that_browsers_and_python_know(label: str, cod
 
 @pytest.mark.parametrize("label", ["nope", "hex", "rot13", "idna", "undefined", "", "\0", "é"])
 def test_what_is_no_encoding_of_text_is_refused(label: str) -> None:
-    with pytest.raises(UsageError, match="no encoding is called so; name one as in `windows-1252`"):
+    with pytest.raises(UsageError, match="no encoding has this name; give one as in `windows-1252`"):
         named_encoding(label)
 
 

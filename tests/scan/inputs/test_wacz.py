@@ -106,7 +106,7 @@ def test_a_wacz_within_a_wacz_is_named(tmp_path: Path) -> None:
     assert len(pages_of(warc)) == 1
     (one,) = broken_of(broken)
     assert one.reason == "no-page"
-    assert one.detail.startswith(f"{tmp_path}/c.wacz/one.wacz lies where a WACZ has WARCs, and is none")
+    assert one.detail.startswith(f"{tmp_path}/c.wacz/one.wacz lies where a WACZ has WARCs, but is none")
 
 
 def test_what_is_packed_twice_to_unpack_to_anything_is_named_and_not_unpacked(tmp_path: Path) -> None:

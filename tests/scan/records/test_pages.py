@@ -13,7 +13,7 @@ from worker import records
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        ({"url": ["http://a.example/"], "html": ["<p>x"]}, "the column 'html' is none of a page's"),
+        ({"url": ["http://a.example/"], "html": ["<p>x"]}, "the column 'html' is not one of a page's"),
         ({"url": ["http://a.example/"], "fetched": ["yesterday"]}, "the column 'fetched' is string, not int64"),
     ],
 )

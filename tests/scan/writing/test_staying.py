@@ -125,7 +125,7 @@ def test_where_no_page_is_called_canonical_nobody_can_prefer_it(tmp_path: Path) 
 
 def test_damaged_verdicts_are_told_of(tmp_path: Path) -> None:
     rows = [row.having(sketch=row.sketch[:-1]) for row in crawled(8).rows]
-    with pytest.raises(UsageError, match=r"the verdicts are damaged \(a word that has not 64 hex digits\)"):
+    with pytest.raises(UsageError, match=r"the verdicts are damaged \(a word does not have 64 hex digits\)"):
         staying(columns(rows, tmp_path), "newest", NEAR.near, with_originals=False)
 
 

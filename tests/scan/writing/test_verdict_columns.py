@@ -57,5 +57,5 @@ def test_hex_digits_are_read_as_python_reads_them() -> None:
         assert there.tolist() == [bool(word) for word in words]
         assert [row.tobytes() for row in found] == [bytes.fromhex(word or "000000") for word in words]
     for wrong in ("00ff7", "00ff7aa", "00ff7g", "00ff7\u00e4"):
-        with pytest.raises(ValueError, match=r"a word (that has not 6|with what is no) hex digit"):
+        with pytest.raises(ValueError, match=r"a word (does not have 6|has a character that is no) hex digit"):
             from_hex(pa.array([wrong]), 3)

@@ -177,7 +177,7 @@ def test_verdicts_of_other_pages_are_refused_and_leave_no_copy_behind(tmp_path: 
     archives = archives_of(put(tmp_path, "a", jsonl(rows(3))))
     good = verdicts(archives, lambda _: True)
     for wrong, why in (
-        (good[:2], "there are verdicts on 2 pages, and the archives have 3"),
+        (good[:2], "there are verdicts on 2 pages, but the archives have 3"),
         ([good[0], good[2], good[1]], "the verdicts are not those of the pages in"),
         ([*good, good[0]], "there are verdicts on 4 pages"),
     ):
@@ -375,14 +375,14 @@ def test_what_was_decided_otherwise_and_what_others_have_put_there_is_left_alone
     judged_as = verdicts(many, lambda number: number % 2 == 0)
     write(tmp_path / "out", many, judged_as)
     before = content_of_all(tmp_path / "out")
-    with pytest.raises(Refused, match=r"out/a.jsonl was written by other decisions, .* name another --out"):
+    with pytest.raises(Refused, match=r"out/a.jsonl was written with other decisions, .* name another --out"):
         write(tmp_path / "out", many, verdicts(many, lambda number: number % 2 == 1))
     with pytest.raises(Refused, match="was written by other decisions"):
         write(tmp_path / "out", many, judged_as, removed=Folder(str(tmp_path / "removed")))
     assert content_of_all(tmp_path / "out") == before
     for name in ("a.jsonl", "in/b/c.html"):
         path = put(tmp_path / "of others", name, b"mine")
-        with pytest.raises(Refused, match=rf"of others/{name} is there already, and not by this command"):
+        with pytest.raises(Refused, match=rf"of others/{name} is there already, and this command did not write it"):
             write(path.parents[name.count("/")], many, judged_as)
         assert path.read_bytes() == b"mine"
         shutil.rmtree(tmp_path / "of others")

@@ -45,8 +45,8 @@ def read_canonical(path: Path, compared: Field) -> Labelled:
         documents[str(document.id)] = document
     if not pairs:
         raise UsageError(
-            f"{path} holds no two pages of which one names the canonical URL that the other names, or a different one "
-            f"on the same host: --from-canonical needs the fields id, url, html and {compared}"
+            f"{path} holds no two pages that name the same canonical URL, or different ones on the same host: "
+            f"--from-canonical needs the fields id, url, html and {compared}"
         )
     used = {key for pair in pairs for key in pair.keys}
     return Labelled(compared, {key: documents[key] for key in used}, tuple(pairs), left_out)

@@ -104,7 +104,7 @@ def _verdict(explanation: Explanation) -> Markup:
             *(tag("div", tag("dt", name), tag("dd", tag("strong", value))) for name, value in figures),
             class_="figures",
         ),
-        tag("p", "A rule holds where all its conditions do; the first that holds decides.", class_="quiet"),
+        tag("p", "A rule holds if all its conditions hold; the first rule that holds decides.", class_="quiet"),
         table(["rule", "asks", "found", "holds"], rows, "The rules and their conditions"),
     )
 
@@ -137,7 +137,7 @@ def _bits(explanation: Explanation) -> Markup:
     comparison, causes = explanation.comparison, explanation.causes
     a, b = comparison.a, comparison.b
     if a.fingerprint is None or b.fingerprint is None:
-        return tag("p", "There are not two fingerprints.")
+        return tag("p", "At least one of the pages has no fingerprint.")
     rows = bit_string(a.fingerprint, a.bits), bit_string(b.fingerprint, b.bits)
     width = comparison.layout.width if comparison.layout.bits == a.bits else 16
     groups = []
@@ -160,7 +160,7 @@ def _bits(explanation: Explanation) -> Markup:
         for bit in causes.bits
     ]
     told = (
-        "Each feature votes in each bit with its weight, for a one or a zero. Of each bit that differs: the sums of "
+        "Each feature votes in each bit with its weight, for a one or a zero. For each bit that differs: the sums of "
         "the votes in A and B, and the features whose votes changed most towards B's."
     )
     heads = ["bit", "A", "B", "moved by"]
@@ -176,14 +176,14 @@ def _digits(ours: str, theirs: str) -> Markup:
 
 def _places(causes: Causes | None) -> Markup:
     if causes is None or causes.shown:
-        return tag("p", "Nothing is known of what holds slots and bands.")
+        return tag("p", "The n-grams that hold slots and bands are not known.")
     parts = []
     if causes.slots is not None:
         parts.append(f"{causes.slots} of {SLOTS} slots differ.")
     parts.append(f"{len(causes.bands)} of {BANDS} bands differ.")
     if causes.lengths:
         parts.append(
-            f"Of these {numbers(causes.lengths)}: of bigrams in the shorter text, of trigrams in the longer one."
+            f"Bands {numbers(causes.lengths)} are of bigrams in the shorter text and of trigrams in the longer one."
         )
     rows = [
         [tag("bdi", shortened(spelled(place))), place.side, numbers(place.slots), numbers(place.bands)]
@@ -191,12 +191,14 @@ def _places(causes: Causes | None) -> Markup:
     ]
     if len(causes.places) > _TOP:
         parts.append(f"The table has the first {_TOP} of {whole(len(causes.places))} n-grams.")
-    told = "These n-grams of one text alone hold the slots and bands that differ; ¶ is where a text begins or ends."
+    told = (
+        "These n-grams of one text alone hold the slots and bands that differ; ¶ marks the beginning or end of a text."
+    )
     heads = ["n-gram", "only in", "slots", "bands"]
     return joined(
         tag("p", " ".join(parts)),
         tag("p", told, class_="quiet"),
-        table(heads, rows, "What holds the slots and bands that differ"),
+        table(heads, rows, "N-grams that hold the slots and bands that differ"),
     )
 
 

@@ -37,7 +37,7 @@ def survivors_of(folder: Path, settings: Settings, made: Recipe, urls: tuple[str
         if url not in found:
             raise UsageError(
                 f"{folder} has kept nothing of {id_or_url(url)}: it was never judged, was near to an earlier page, or "
-                "has expired. Give the URL that its verdict names as duplicate_of with its scheme, or duplicate_of_id"
+                "has expired. Give the URL, with its scheme, that its verdict names as duplicate_of, or duplicate_of_id"
             )
     return found[urls[0]], found[urls[1]]
 

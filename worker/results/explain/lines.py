@@ -13,7 +13,7 @@ from worker.results.report.difference import Run, TextDifference, how_much
 from worker.terminal import aligned
 
 SHOWN: Final = (
-    "the texts are shown with other pictures or numbers, so that nothing of one is like anything of the other"
+    "the texts are shown with different pictures or numbers, so that nothing in one is like anything in the other"
 )
 
 
@@ -69,7 +69,7 @@ def numbers(of: Sequence[int]) -> str:
 
 def _places(causes: Causes, everything: bool) -> list[str]:
     differ = "" if causes.slots is None else f"{causes.slots} of {SLOTS} slots and "
-    lines = [f"{differ}{len(causes.bands)} of {BANDS} bands differ; the n-grams of one text alone that hold them there"]
+    lines = [f"{differ}{len(causes.bands)} of {BANDS} bands differ; these n-grams of one text alone hold them"]
     if causes.lengths:
         lines.append(
             f"   band {numbers(causes.lengths)}: of bigrams in the shorter text and of trigrams in the longer one"

@@ -53,7 +53,7 @@ def write_groups(
     """
     if keep != "first" and near is None:
         raise UsageError(
-            f"these verdicts carry no sketches, so nobody can say whether the pages of a group are near to the {keep} "
+            f"these verdicts carry no sketches, so it is unknown whether the pages of a group are near to the {keep} "
             "one: leave --keep out, or scan the pages from files"
         )
     grouping = Grouping(lines, near)

@@ -54,22 +54,23 @@ class JobAccount:
         open_runs = sum(mark.pages is None for mark in self.marks.values())
         if not self.marks:
             return (
-                f"{self.whose} has no mark on the topic jobs: see that the name is right (the header job of its pages, "
-                "the setting DEDUP_JOB), and that the topic was there when the crawl ended (python -m worker topics "
-                "check)"
+                f"{self.whose} has no mark on the topic jobs: check that the name is right (the header job of its "
+                "pages, the setting DEDUP_JOB), and that the topic was there when the crawl ended (python -m worker "
+                "topics check)"
             )
         if open_runs:
             return (
                 f"{open_runs} of {len(self.marks)} runs of {self.whose} have begun and not said how many pages they "
-                "have published: they go on (--follow waits for them), or were killed, and then it is not known"
+                "have published: they still run (--follow waits for them), or were killed, and then the number is not "
+                "known"
             )
         assert self.published is not None
         missing = self.published - self.judged
         if missing > 0:
             return (
                 f"{missing:,} of {self.published:,} pages of {self.whose} have no verdict yet: --follow waits for "
-                "them; see that workers run, and that the topics still hold what they wrote (topics.retention_days; "
-                "`python -m worker verdicts --jobs` knows the sums of what they do not hold any more)"
+                "them; check that workers run, and that the topics still hold their verdicts (topics.retention_days; "
+                "`python -m worker verdicts --jobs` also counts verdicts that are gone)"
             )
         if missing < 0:
             return (

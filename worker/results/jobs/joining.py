@@ -81,7 +81,7 @@ def _item(items: Path, number: int, line: bytes, on: str) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise UsageError(f"{items}, line {number} is no JSON ({error}): write the feed as .jsonl") from error
     if not isinstance(item, dict) or on not in item:
-        raise UsageError(f"{items}, line {number} has no field {on!r}: name the one with the page's URL with --on")
+        raise UsageError(f"{items}, line {number} has no field {on!r}: give the field of the page's URL by --on")
     return item
 
 

@@ -40,7 +40,7 @@ def _pair(sample: SampledPair, texts: Mapping[TextKey, str], cut: Cut, *, is_ope
     near.append(page.reason)
     kept, copy = (texts.get(key_of(row)) for row in (sample.survivor, page))
     if kept is None or copy is None:
-        told, body = "", tag("p", "The input does not give this page again.", class_="quiet")
+        told, body = "", tag("p", "This page is not in the input any more.", class_="quiet")
     else:
         found = difference_of(kept, copy, cut)
         told, body = f" · {_in_words(found)}", hunks_shown(found)
@@ -64,7 +64,9 @@ def _in_words(found: TextDifference) -> str:
 def hunks_shown(found: TextDifference) -> Markup:
     """The differences, with the words around them; on the left words of the first text alone are marked."""
     if not found.hunks:
-        return tag("p", "No word differs; the pages may differ in what is not compared, such as menus.", class_="quiet")
+        return tag(
+            "p", "No word differs; the pages may differ in parts that are not compared, such as menus.", class_="quiet"
+        )
     hunks = [tag("div", _side(hunk, "del"), _side(hunk, "ins"), class_="sides hunk") for hunk in found.hunks]
     if found.cut:
         hunks.append(tag("p", "The texts go on, and differ further on as well.", class_="quiet"))

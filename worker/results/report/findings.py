@@ -62,9 +62,9 @@ def _suspects(tally: Tally) -> Iterator[Finding]:
             "titles that all differ. Copies mostly share the title of their original.",
             ("kept page", "duplicates", "template", "for example"),
             tuple((address(one.url), whole(one.copies), one.template, address(one.example)) for one in found[:_SHOWN]),
-            "Compare the kept page with the example: python -m worker explain PAGE PAGE. Where they are different, see "
+            "Compare the kept page with the example: python -m worker explain PAGE PAGE. If they are different, see "
             "which lines are kept (python -m worker explain --blocks PAGE), render pages that scripts fill, or raise "
-            "near.threshold; --write unique keeps the duplicates of a page that takes 20 such ones or more.",
+            "near.threshold; --write unique keeps the duplicates of a page that has 20 or more of them.",
         )
 
 
@@ -87,7 +87,7 @@ def _one_text_under_many_paths(groups: Sequence[GroupPicture]) -> Iterator[Findi
                 for g in found[:_SHOWN]
             ),
             "Open two of the pages. If the text is an error or a notice, let the spider drop such responses, or send "
-            "fewer requests; what stands behind these URLs was not fetched.",
+            "fewer requests; the real pages of these URLs were not fetched.",
         )
 
 
@@ -100,8 +100,8 @@ def _notices(groups: Sequence[GroupPicture]) -> Iterator[Finding]:
     if found:
         yield Finding(
             "A short text on many hosts",
-            f"{_groups(found)} of {_MANY_HOSTS} hosts or more, and fewer than {_NOTICE_TOKENS} tokens: rather "
-            "boilerplate, such as a cookie notice or a parked domain, than an article that was copied.",
+            f"{_groups(found)} of {_MANY_HOSTS} hosts or more, and fewer than {_NOTICE_TOKENS} tokens: more likely "
+            "boilerplate, such as a cookie notice or a parked domain, than a copied article.",
             ("kept page", "pages", "hosts", "tokens"),
             tuple((address(g.url), whole(g.size), whole(len(g.hosts)), whole(g.tokens)) for g in found[:_SHOWN]),
             "See which lines of such a page are kept: python -m worker explain --blocks PAGE. Pages that scripts fill "
@@ -159,7 +159,7 @@ def _short_pages(tally: Tally) -> Iterator[Finding]:
             "pages are near.",
             ("host", "short pages", "duplicates"),
             tuple((one.name, whole(one.judged), whole(one.duplicates)) for one in hosts[:_SHOWN]),
-            "See what is left of such a page and by which rule: python -m worker explain --blocks PAGE. Where scripts "
+            "See what is left of such a page and by which rule: python -m worker explain --blocks PAGE. If scripts "
             "fill the page, render it first.",
         )
 

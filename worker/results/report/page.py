@@ -19,8 +19,9 @@ from worker.results.report.timeline import Timeline
 _TOP: Final = 20
 _HERE: Final = Path(__file__).parent
 _NOTHING_WRONG: Final = (
-    "Nothing that this report looks for: no page that takes others of its template under different titles, no error "
-    "page under many URLs, no boilerplate, no template that gives only duplicates, few very short or unreadable pages."
+    "None of the faults that this report looks for: no page that takes others of its template under different titles, "
+    "no error page under many URLs, no boilerplate, no template that gives only duplicates, few very short or "
+    "unreadable pages."
 )
 _LANGUAGES: Final = {
     "latin": "Latin script",

@@ -88,14 +88,14 @@ def _pageless(dead_letters: Path) -> Iterator[Verdict]:
         with dead_letters.open("rb") as lines:
             yield from pageless_records(lines)
     except UnreadableRecord as error:
-        raise UsageError(f"{dead_letters}: {error}; take the file away that no scan wrote") from error
+        raise UsageError(f"{dead_letters}: {error}; no scan wrote this file, so remove it") from error
 
 
 def _pairs(samples: list[SampledPair], texts_of: TextsOf | None, settings: Settings) -> Markup:
     if texts_of is None:
         return tag("p", _NO_TEXTS)
     if not samples:
-        return tag("p", "No page of this scan is a duplicate of another one of it.")
+        return tag("p", "No page of this scan is a duplicate of another page of it.")
     wanted = {key_of(row): row for sample in samples for row in (sample.survivor, sample.page)}
     told = (
         "Main texts of pairs at each distance: first the least similar pair, then others drawn evenly. Words in one "

@@ -75,8 +75,8 @@ class ArchiveRef(msgspec.Struct, frozen=True, kw_only=True):
         """
         if self.form == RECORDS:
             raise UsageError(
-                f"the records in {self.name} do not say of which archive they are: make them with `python -m worker "
-                "fingerprint`, and judge these"
+                f"the records in {self.name} do not name their archive: make them with `python -m worker fingerprint`, "
+                "and judge these"
             )
         if self.is_files:
             return PageFiles(self.name, self.below, [], most_bytes, is_folder=self.is_folder)
@@ -89,8 +89,8 @@ class ArchiveRef(msgspec.Struct, frozen=True, kw_only=True):
             found = warc_within(members[self.name], most_bytes)
         if isinstance(found, FilePage) or found.form != self.form or not self._has_size(found.bytes_in_all):
             raise UsageError(
-                f"{self.name} is not what was judged, {self.form} of {self.size} bytes: put back that file, or judge "
-                "this one anew"
+                f"{self.name} is not the file that was judged, {self.form} of {self.size} bytes: put back that file, "
+                "or judge this one anew"
             )
         return found
 

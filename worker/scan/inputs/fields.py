@@ -140,7 +140,7 @@ class Chosen:
         if body is None and text is None:
             known = id_ or (without_userinfo(url) if url else None)
             if isinstance(unread, bytes):
-                why = f"{self.by_role['text']} is text in no encoding that can be told: name it with --encoding"
+                why = f"{self.by_role['text']} is text in an unknown encoding: name it with --encoding"
                 return BrokenRecord(place, "no-body", why, known)
             where = " nor in ".join(self.by_role[role] for role in ("body", "text") if role in self.by_role)
             return BrokenRecord(place, "no-body", f"no characters or bytes in {where}", known)

@@ -71,7 +71,7 @@ class _Finder:
         names, passed_over = matching(name, self.without, follow_links=self.follow_links)
         if not names:
             raise UsageError(
-                f"no file is called like {name}{_but(passed_over)}: give a glob that fits, or put it in quotes for `**`"
+                f"no file matches {name}{_but(passed_over)}: give a glob that fits, or put it in quotes for `**`"
             )
         found = [archive for one in names for archive in self._named(one, is_strict=names == [name])]
         if passed_over:
@@ -133,10 +133,10 @@ def warc_within(member: WaczMember, most_bytes: int) -> Archive | FilePage:
     if isinstance(found, FilePage) and found.kind in ("empty", "damaged"):
         return found
     if not isinstance(found, WarcFile):
-        why = f"{member.name} lies where a WACZ has WARCs, and is none: take it out, and name it itself"
+        why = f"{member.name} lies where a WACZ has WARCs, but is none: take it out, and name it as an input"
         return FilePage(member, "unknown", why=why)
     if found.compression is not None and member.is_shrunk:
-        why = f"{member.name} is packed, and its ZIP makes it many times as small: take it out, and name it"
+        why = f"{member.name} is packed, and its ZIP packs it many times smaller: take it out, and name it"
         return FilePage(member, "damaged", why=why)
     return found
 
@@ -179,5 +179,5 @@ def opened_as(file: StoredFile, fields: Fields, most_bytes: int) -> Archive | Fi
             "`jq -c .` of several objects or `jq -c '.items[]'` of an array within one, and scan these"
         )
     else:
-        why = f"{file.name} is nothing that pages are read from: {_WHAT}"
+        why = f"{file.name} has no form that pages are read from: {_WHAT}"
     return FilePage(file, "damaged" if kind == "damaged" else "unknown", compression, why)

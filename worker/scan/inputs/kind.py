@@ -102,8 +102,8 @@ def contradiction(name: str, kind: Kind) -> str:
     if said is None or kind not in _PAGES:
         return ""
     return (
-        f"{name} says by its name that it is {said}, and its content is one page of {_PAGES[kind]}: get the file anew, "
-        "or give it the name of what it is"
+        f"{name} has the name of {said}, but its content is one page of {_PAGES[kind]}: get the file anew, or give it "
+        "a name that fits"
     )
 
 

@@ -95,8 +95,8 @@ class Reading:
 def failing(name: str, error: Exception) -> Unavailable:
     """The error for a file that was opened and cannot be read to its end."""
     return Unavailable(
-        f"{name} cannot be read on ({type(error).__name__}: {error}): see that the disk or the network is well, then "
-        "run the same command again"
+        f"{name} cannot be read further ({type(error).__name__}: {error}): check the disk or the network, then run the "
+        "same command again"
     )
 
 

@@ -34,7 +34,7 @@ def named_encoding(label: str) -> str:
             codecs.getincrementaldecoder(label)(_errors(label)).decode(b"a")
             name = codecs.lookup(label).name
     if name is None:
-        raise UsageError(f"--encoding {label}: no encoding is called so; name one as in `windows-1252` or `utf-16`")
+        raise UsageError(f"--encoding {label}: no encoding has this name; give one as in `windows-1252` or `utf-16`")
     return _WIDE.get(name, name)
 
 

@@ -238,7 +238,7 @@ class _Members:
                 self._ahead = self._ahead.lstrip(b"\0")  # padding that tapes and padded streams have between members
                 continue
             else:
-                damage = UnpackedPiece(b"", begins, damage=f"here begins what is no {self._compression.name}")
+                damage = UnpackedPiece(b"", begins, damage=f"no {self._compression.name} begins here")
             if damage is not None:
                 if not is_told:
                     yield damage

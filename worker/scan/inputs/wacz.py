@@ -106,7 +106,9 @@ class _Container:
     def member(self, info: zipfile.ZipInfo, name: str) -> BinaryIO:
         """Its content, which can be read once, from the beginning on."""
         if info.compress_type not in _READ:
-            raise DamagedFile(f"{name} is packed in a way that a WACZ does not know: unpack it, and name it itself")
+            raise DamagedFile(
+                f"{name} is packed in a way that a WACZ does not know: unpack it, and name it as an input"
+            )
         try:
             inner = self._zip.open(info)
         except Exception as error:

@@ -92,5 +92,5 @@ def _words(column: pa.BinaryArray, dtype: np.dtype[Any], wanted: bool) -> NDArra
     if not wanted:
         return np.zeros(shape, dtype)
     if not pc.all(pc.equal(pc.binary_length(column), SKETCH_BYTES)).as_py() and len(column):
-        raise Refused(f"a sketch has not the {SKETCH_BYTES} bytes that it must have: make the records anew")
+        raise Refused(f"a sketch does not have {SKETCH_BYTES} bytes: make the records anew")
     return np.frombuffer(_texts(column)[0], dtype).reshape(shape).copy()

@@ -82,8 +82,8 @@ def whole(source: Folder, scheme: Scheme) -> Export:
     content = source.read(MANIFEST)
     if content is None:
         raise UsageError(
-            f"{source} has no {MANIFEST}, which is written when an export is whole: run `python -m worker index "
-            "export` again, which goes on, or copy all of its files"
+            f"{source} has no {MANIFEST}, which is written when an export is complete: run `python -m worker index "
+            "export` again to complete it, or copy all of its files"
         )
     manifest, digest = _manifest(source, content)
     words = Scheme.decode(manifest.scheme.encode())
@@ -136,7 +136,7 @@ def _all_rows(source: Folder, manifest: Manifest) -> Iterator[Row]:
         name = f"{source}/{file.name}"
         with source.open(file.name) as stream, as_usage_error(name), pq.ParquetFile(stream) as parquet:
             if not parquet.schema_arrow.equals(EXPORTED):
-                raise UsageError(f"{name} has not the columns of an export: export anew")
+                raise UsageError(f"{name} does not have the columns of an export: export anew")
             for batch in parquet.iter_batches(_AT_ONCE):
                 refuse_incomplete(name, batch)
                 yield from _rows(batch)

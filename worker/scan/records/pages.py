@@ -83,7 +83,7 @@ def _as_pages(batch: pa.RecordBatch) -> pa.Table:
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         if name not in PAGES.names:
             raise ValueError(
-                f"the column {name!r} is none of a page's: select {', '.join(PAGES.names)}, or some of them"
+                f"the column {name!r} is not one of a page's: select {', '.join(PAGES.names)}, or some of them"
             )
         wanted = PAGES.field(name).type
         try:

@@ -89,7 +89,7 @@ def refuse_others(name: str, schema: pa.Schema, found: Iterable[str], scheme: Sc
     if others := sorted(set(found) - {scheme.id.hex()}):
         words = words_of(schema)
         differs = [] if words is None else map(in_words, scheme.differences(words))
-        why = "; ".join(differs) or f"their scheme is {others[0]}, that of the settings in force {scheme.id.hex()}"
+        why = "; ".join(differs) or f"their scheme is {others[0]}, the settings in force have {scheme.id.hex()}"
         raise Refused(
             f"the records of {name} were made with other settings: {why}. Judge them with the settings that they were "
             "made with, or make them anew with `python -m worker fingerprint`"

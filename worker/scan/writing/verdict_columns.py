@@ -111,13 +111,13 @@ def from_hex(values: pa.Array, size: int) -> tuple[Bytes, npt.NDArray[np.bool_]]
     lengths = np.diff(ends)
     there = lengths > 0
     if (lengths[there] != 2 * size).any():
-        raise ValueError(f"a word that has not {2 * size} hex digits")
+        raise ValueError(f"a word does not have {2 * size} hex digits")
     found = np.zeros((len(column), size), np.uint8)
     if there.any():
         text = np.frombuffer(column.buffers()[2], np.uint8)
         digits = _DIGITS[text[ends[:-1][there][:, None] + np.arange(2 * size)]]
         if (digits > 15).any():
-            raise ValueError("a word with what is no hex digit")
+            raise ValueError("a word has a character that is no hex digit")
         found[there] = digits[:, ::2] << np.uint8(4) | digits[:, 1::2]
     return found, there
 

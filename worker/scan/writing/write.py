@@ -137,8 +137,8 @@ def write_archives(
     ends = list(accumulate(ref.pages for ref in refs))
     if (ends[-1] if ends else 0) != columns.rows:
         raise UsageError(
-            f"there are verdicts on {columns.rows} pages, and the archives have {ends[-1] if ends else 0}: let the "
-            "command that judges them end, then write what stays"
+            f"there are verdicts on {columns.rows} pages, but the archives have {ends[-1] if ends else 0}: let the "
+            "command that judges them end, then write the pages that stay"
         )
     found = staying(columns, writing.keep, near, with_originals=writing.with_originals)
     written = WrittenCopies(split=found.split)
@@ -220,8 +220,8 @@ class _OneArchive:
             before = None if content is None else msgspec.json.decode(content, type=ArchiveCopy)
             if before is not None and before.decisions != decisions:
                 raise Refused(
-                    f"{out.path(self._name)} was written by other decisions, with other options or of other verdicts: "
-                    f"name another --out, or remove what is there and {out.path(self._progress)}"
+                    f"{out.path(self._name)} was written with other decisions, options or verdicts: name another "
+                    f"--out, or remove this copy and {out.path(self._progress)}"
                 )
             if before is not None and before.whole:
                 return before, False
@@ -260,8 +260,8 @@ class _OneArchive:
             for folder in self._folders:
                 if folder.size(name) is not None:
                     raise Refused(
-                        f"{folder.path(name)} is there already, and not by this command: name another --out or "
-                        "--removed, or take it away"
+                        f"{folder.path(name)} is there already, and this command did not write it: name another --out "
+                        "or --removed, or remove it"
                     )
 
     def _copy(self, preferred: _Preferred, *, is_begun: bool) -> list[BrokenRecord]:

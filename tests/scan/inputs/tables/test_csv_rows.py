@@ -73,10 +73,7 @@ def test_zero_bytes_and_bytes_that_are_no_utf_8_belong_to_their_cell(tmp_path: P
     text = pages_of(archive_of(put(tmp_path, "a", content), text="html"))
     assert [page.page.text for page in text] == ["page 1"]
     (broken,) = broken_of(archive_of(put(tmp_path, "a", content), text="html"))
-    assert (
-        broken.reason == "no-body"
-        and "html is text in no encoding that can be told: name it with --enc" in broken.detail
-    )
+    assert broken.reason == "no-body" and "html is text in an unknown encoding: name it with --enc" in broken.detail
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-16-be", "cp500", "cp932"])

@@ -147,6 +147,6 @@ def test_a_column_that_cannot_be_written_is_refused_before_a_page_is_judged(code
     path = with_codec(parquet(tmp_path / "a", rows(5), compression={"html": "none", "id": "snappy"}), "id", codec)
     archive = archive_of(path, id="url")
     assert len(pages_of(archive)) == 5, "the column need not be read"
-    with pytest.raises(UsageError, match=r"pyarrow cannot write a copy of .*: leave --write away"):
+    with pytest.raises(UsageError, match=r"pyarrow cannot write a copy of .*: leave --write out"):
         refuse_unwritable([archive], Folder(str(tmp_path / "out")))
     assert len(write_kept(archive, tmp_path / "copy", lambda _: True)) == 5, "and each page is told of"

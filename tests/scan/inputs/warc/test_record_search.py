@@ -70,8 +70,8 @@ def test_what_is_no_record_is_told_once_and_passed() -> None:
     found = found_in(content)
     assert numbers(found) == [0, 1, 2, 3]
     assert [(one.at, one.detail) for one in found if one.broken] == [
-        (0, "here begins what is no record"),
-        (STARTS[2] + 23, "here begins what is no record"),
+        (0, "no record begins here"),
+        (STARTS[2] + 23, "no record begins here"),
     ]
 
 

@@ -106,7 +106,7 @@ class _Cutter:
                     yield self._element(content[begin : found.start()])
                     self._state = _At.GAP if found[0] == b"," else _At.NO_ARRAY
                 elif found and not self._is_nested(found[0]):
-                    yield self._broken(self._begins, f"a bracket that nothing fits at byte {self._offset + at - 1}")
+                    yield self._broken(self._begins, f"an unmatched bracket at byte {self._offset + at - 1}")
             else:
                 found = self._object.search(content, at)
                 if found is None:

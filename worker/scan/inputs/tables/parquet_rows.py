@@ -182,7 +182,7 @@ class ParquetRows:
 
     def _unwritable(self, error: Exception) -> UsageError:
         return UsageError(
-            f"pyarrow cannot write a copy of {self.name} ({error}): leave --write away, or make a file of other types "
+            f"pyarrow cannot write a copy of {self.name} ({error}): leave --write out, or make a file of other types "
             "or compression and scan that"
         )
 

@@ -143,7 +143,7 @@ def records_of(pieces: Iterable[UnpackedPiece], most_bytes: int, form: RecordFor
         ahead.fill(form.longest)
         if not form.begins(ahead.buffer, 0):
             if not is_told:
-                yield here._replace(broken="damaged", detail="here begins what is no record")
+                yield here._replace(broken="damaged", detail="no record begins here")
             is_told = True
             _search(ahead, form)
             continue
@@ -198,7 +198,7 @@ def _mismatch(ahead: _Ahead, size: int, form: RecordForm) -> str:
         return ""
     if form.start.search(ahead.buffer, 1, size):
         return "another record begins within it"
-    return "" if following.startswith(form.ends) else "its length does not fit what follows"
+    return "" if following.startswith(form.ends) else "its length does not fit the bytes after it"
 
 
 def _following(ahead: _Ahead, size: int, form: RecordForm) -> bytes:
