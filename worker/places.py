@@ -187,6 +187,6 @@ class Folder:
             said = error.strerror if isinstance(error, OSError) else None
             why = shown(said or f"{type(error).__name__}: {error}")
             raise Unavailable(
-                f"{shown(self.path(name))} cannot be {what} ({why}): make room there, or see that the place can be "
-                "reached and used by this program, then run the same command again"
+                f"{shown(self.path(name))} cannot be {what} ({why}): make room there, or check that this program can "
+                "reach and use the place, then run the same command again"
             ) from error

@@ -44,8 +44,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=int,
         choices=(1, NODES),
         default=1,
-        help=f"{NODES}: a cluster, on the port and the two after it, whose brokers are started again when they are "
-        "killed; make topics with topics.replication_factor=3 (%(default)s)",
+        help=f"{NODES}: a cluster, on the port and the two after it; brokers that are killed are started again; make "
+        "topics with topics.replication_factor=3 (%(default)s)",
     )
     parser.add_argument(
         "--data-dir",

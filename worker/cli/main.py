@@ -36,7 +36,7 @@ COMMANDS: Final = {
     "topics": "make the topics, check that they are as the settings say, delete some",
     "index": "show what the index topic holds and whether all is well, or copy it to another generation",
     "repair": "list what was lost when logs or pages passed their retention, and go on behind the gap",
-    "switch": "let the generation that the settings name write the outputs from where another one ended",
+    "switch": "let the settings' generation write the outputs from where another one ended",
     "forget": "forget the pages of a site, a host, a time or a scope while workers run, and say what stays where",
     "leave": "hand what a worker owned to the others at once, if it has stopped and will not come back",
     "pardon": "let a page that was wrongly called a duplicate survive",
@@ -48,7 +48,7 @@ COMMANDS: Final = {
     "evaluate": "compare verdicts with labelled pages: recall, false positives, cost, next to other methods",
     "calibrate": "choose k and threshold by labelled pages, and say what to expect of them",
     "idf": "build the table for the weights tf-idf from your own pages",
-    "bench": "measure: pages a second and core from HTML in Kafka to verdicts, and what one more worker brings",
+    "bench": "measure pages a second and core, from HTML in Kafka to verdicts, and the gain from one more worker",
     "warmup": "compile the workers' functions into the folder named by NUMBA_CACHE_DIR, for an image",
     "size": "say how much memory the index takes and, with --pages-per-day or --records, what everything needs",
 }

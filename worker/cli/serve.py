@@ -24,8 +24,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Answers POST /judge with the verdict on a page, or on each line of many, and GET /seen?url= with what is kept "
         "of a URL. Pages are judged in the order in which they come, and a verdict is on the disk before it is sent. "
-        "/openapi.json describes it; /metrics, /livez and /readyz are on metrics.port. SIGTERM or Ctrl-C ends it when "
-        "all pages that it has taken are answered."
+        "/openapi.json describes it; /metrics, /livez and /readyz are on metrics.port. After SIGTERM or Ctrl-C it "
+        "answers all pages that it has taken, and ends."
     )
     parser.add_argument(
         "--state", type=Path, required=True, metavar="DIR", help="folder of the pages that were seen; made if needed"

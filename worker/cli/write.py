@@ -70,7 +70,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=_move,
         default=[],
         metavar="OLD=NEW",
-        help="archives whose names begin with OLD are now where NEW says; repeatable",
+        help="archives whose names begin with OLD now begin with NEW; repeatable",
     )
 
 

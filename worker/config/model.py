@@ -186,8 +186,8 @@ class NearSettings(Section):
     threshold: float = setting(
         0.54,
         "accurate only: least similarity of two pages by their sketches, as the share of pairs of neighbouring words "
-        "that they have in common; at least 0.6 where one has fewer than 50 tokens. `python -m worker calibrate` "
-        "chooses it, and k, by labelled pages. Change it only as that command says.",
+        "that they have in common; at least 0.6 if one has fewer than 50 tokens. `python -m worker calibrate` chooses "
+        "it, and k, by labelled pages. Change it only as that command says.",
         ge=0.4,
         le=1,
     )

@@ -12,7 +12,7 @@ from worker.config import Settings
 from worker.config.catalogue import closest_key, did_you_mean
 
 _SETTINGS_WAY: Final = (
-    "Settings are given where the Deduplicator is made, as a file, Deduplicator(config='config.yaml'), or as a value, "
+    "Give the Deduplicator its settings as a file, Deduplicator(config='config.yaml'), or as a value, "
     "Deduplicator(config=worker.config.Settings.model_validate({'near': {'k': 2}})); docs/reference/settings.md lists "
     "them"
 )

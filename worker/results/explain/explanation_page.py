@@ -39,7 +39,7 @@ class Explanation:
 
 def explanation_page(explanation: Explanation) -> str:
     """The whole file. Equal explanations make equal bytes."""
-    title = "Two pages, and what lies between them"
+    title = "Two pages and their differences"
     parts = {
         "verdict": ("Verdict", _verdict(explanation)),
         "texts": ("Texts", _texts(explanation)),

@@ -142,8 +142,8 @@ def _where(tally: Tally) -> Markup:
         ("Languages", "language", tally.languages),
     ]
     told = (
-        "Those with most duplicates come first. In a template {number}, {date}, {id} and {words} stand for what "
-        "differs from page to page."
+        "Those with most duplicates come first. In a template {number}, {date}, {id} and {words} stand for parts that "
+        "differ from page to page."
     )
     tables = []
     for title, head, names in parts:

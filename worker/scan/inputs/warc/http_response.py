@@ -56,7 +56,7 @@ class _Brotli:
         try:
             import brotli
         except ImportError as error:
-            raise needs("brotli", "reading what brotli has packed") from error
+            raise needs("brotli", "reading pages that brotli has packed") from error
         self._inner: Final[Any] = brotli.Decompressor()
         self.hungry = True
 
