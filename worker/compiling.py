@@ -228,8 +228,8 @@ class _Kernel(CPUDispatcher):  # type: ignore[misc]
                 raise
             _uncached = True
             _log.warning(
-                "numba has no folder for its cache: all of it is compiled at each start of a worker and of each of its "
-                "parsers, which takes many seconds; set NUMBA_CACHE_DIR to one that can be written to"
+                "numba has no folder for its cache, so each worker and each of its parsers compiles everything at its "
+                "start, which takes many seconds; set NUMBA_CACHE_DIR to a folder that can be written to"
             )
             return False
 

@@ -37,8 +37,11 @@ def test_lines_are_printed_and_a_sentence_goes_to_standard_error(
         (["--topic", "--until", "yesterday"], "'yesterday' is no time such as 2026-05-01"),
         (["nowhere.jsonl"], "nowhere.jsonl cannot be read"),
         (["{here}", "--out", "/nowhere/groups.jsonl"], "--out /nowhere/groups.jsonl cannot be written"),
-        (["{here}", "--out", "{here}/verdicts.jsonl"], "is the file that is read, and would be lost: name another file"),
-        (["{here}", "--keep", "canonical"], "no page of these names a canonical URL"),
+        (
+            ["{here}", "--out", "{here}/verdicts.jsonl"],
+            "is the file that is read, and would be lost: name another file",
+        ),
+        (["{here}", "--keep", "canonical"], "none of these pages names a canonical URL"),
     ],
 )
 def test_what_cannot_be_done_is_told_with_the_next_move(

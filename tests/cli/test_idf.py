@@ -65,7 +65,7 @@ def test_html_is_counted_by_its_main_text(docs: Path, tmp_path: Path) -> None:
     ("words", "says"),
     [
         (("--least", "0"), "--least 0: give a number from 1 on"),
-        (("--least", "9"), "no word stands in 9 of the 3 documents"),
+        (("--least", "9"), "no word is in 9 of the 3 documents"),
         (("--docs", "nowhere.jsonl"), "nowhere.jsonl cannot be read"),
         (("--out", "/nowhere/table"), "--out /nowhere/table: cannot be written .* name another file"),
     ],

@@ -117,7 +117,7 @@ def only_verdict_of(page: SitePage, outputs: Sequence[Output]) -> list[Output]:
         (judged_otherwise(MIRROR, REFETCH, MIRROR.canonical), "found refetch"),
         (
             lambda outputs: [*outputs, dead(MIRROR, "crash", (1, 1))],
-            f"{MIRROR.url} is a dead letter (crash: ), and should have a verdict",
+            f"{MIRROR.url} is a dead letter (crash: ), but should have a verdict",
         ),
         (lambda outputs: [*outputs, outputs[0]], "was committed 2 times"),
         (lambda outputs: only_verdict_of(MIRROR, outputs), f"deduplicated lacks 1 × {MIRROR.canonical}"),
@@ -127,7 +127,7 @@ def only_verdict_of(page: SitePage, outputs: Sequence[Output]) -> list[Output]:
         ),
         (
             lambda outputs: [*outputs, *both(replace(MIRROR, url="http://elsewhere.example/"), UNIQUE, None, 10_000)],
-            "http://elsewhere.example/ has a verdict, and is no page of the site",
+            "http://elsewhere.example/ has a verdict, but is no page of the site",
         ),
     ],
 )

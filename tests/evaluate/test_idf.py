@@ -50,7 +50,7 @@ def test_tokens_of_few_documents_need_no_line(count: Count) -> None:
     [
         ([], "of 0 different documents says nothing; give more"),
         (["same words", "words, SAME"], "of 1 different documents"),
-        (["one thing", "another matter"], "no word stands in 2 of the 2 documents; give more, or a lower --least"),
+        (["one thing", "another matter"], "no word is in 2 of the 2 documents; give more, or a lower --least"),
     ],
 )
 def test_too_few_documents_are_refused(texts: list[str], says: str, count: Count) -> None:

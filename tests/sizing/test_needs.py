@@ -156,7 +156,7 @@ def test_the_figures_of_the_command_follow_from_each_other(predicate: str, capsy
 
     entry = figure("bytes an entry, of the later half of them")
     together = figure("50,000,000 entries in 8 shards")
-    assert together == pytest.approx(8 * figure("a shard besides, .*") + 50_000_000 * entry, rel=0.02)
+    assert together == pytest.approx(8 * figure("for each shard in addition, .*") + 50_000_000 * entry, rel=0.02)
     assert figure("50,000,000 entries") == pytest.approx(50_000_000 * figure("together"), rel=0.03)
     assert figure("memory of the index with URLs, .*") == pytest.approx(together + 50_000_000 * URL_BYTES, rel=0.03)
     assert figure("memory of parsers, one a core: .*") == (120 + 512) * MIB

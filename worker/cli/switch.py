@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         dest="old",
         metavar="GENERATION",
         required=True,
-        help="the generation that writes now; '' where topics.generation was never set",
+        help="the generation that writes now; '' if topics.generation was never set",
     )
     parser.add_argument(
         "--diff", type=path_here, metavar="FILE", help="change nothing; write the pages that would change, a line each"

@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--generation",
         metavar="NAME",
-        help="with delete: the generation, whatever the settings say; '' where topics.generation was never set",
+        help="with delete: the generation, whatever the settings say; '' if topics.generation was never set",
     )
     parser.add_argument(
         "--sample",

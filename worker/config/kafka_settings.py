@@ -60,8 +60,8 @@ class KafkaSettings(Section):
     sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "AWS_MSK_IAM"] | None = setting(
         None,
         "How to log in, for the two SASL protocols. OAUTHBEARER takes one of the three settings sasl_oauth_token_…; "
-        "AWS_MSK_IAM takes credentials and region where AWS's own tools find them, by `pip install "
-        "'crawl-dedup[msk]'`. See docs/how-to/log-in.md. Set it as the broker's operator says.",
+        "AWS_MSK_IAM finds credentials and region as AWS's own tools do, with `pip install 'crawl-dedup[msk]'`. See "
+        "docs/how-to/log-in.md. Set it as the broker's operator says.",
     )
     sasl_username: str | None = setting(
         None, "User name to log in with. Set it if the mechanism has names.", min_length=1

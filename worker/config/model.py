@@ -45,7 +45,7 @@ class TopicSettings(Section):
     shards: int = setting(
         8,
         "Parts of the index: the largest number of workers that can share its memory. Cannot be changed for topics "
-        "that exist. Change it before the first page if the index is to lie in the memory of more workers.",
+        "that exist. Change it before the first page if more workers are to share that memory.",
         ge=1,
         le=1000,
     )
@@ -235,7 +235,7 @@ class IndexSettings(Section):
     )
     flush_seconds: float = setting(
         60,
-        "A block is written after this time even when it is not full. Leave it, unless a crash may not repeat a "
+        "A block is written after this time even when it is not full. Leave it, unless a crash must not repeat a "
         "minute of a slow crawl.",
         unit="seconds",
         gt=0,

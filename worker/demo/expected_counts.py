@@ -115,17 +115,17 @@ class ExpectedCounts:
     def _files(self) -> Iterable[str]:
         dead = Counter(letter.url for letter in self.dead_letters)
         files = {page.canonical for page in self.site.pages if page.kind is PageKind.FILE}
-        yield from (f"the file {url} should be a dead letter, and is none" for url in files - dead.keys())
+        yield from (f"the file {url} should be a dead letter, but is none" for url in files - dead.keys())
         for letter in self.dead_letters:
             if letter.url not in files:
-                yield f"{letter.url} is a dead letter ({letter.reason}: {letter.detail}), and should have a verdict"
+                yield f"{letter.url} is a dead letter ({letter.reason}: {letter.detail}), but should have a verdict"
 
     def _groups(self) -> Iterable[str]:
         by_url: dict[str, list[Verdict]] = {}
         for verdict in self.verdicts:
             by_url.setdefault(verdict.url, []).append(verdict)
         for url in by_url.keys() - self.site.by_canonical_url().keys():
-            yield f"{url} has a verdict, and is no page of the site"
+            yield f"{url} has a verdict, but is no page of the site"
         for pages in self.site.groups.values():
             yield from _group(pages, by_url)
 

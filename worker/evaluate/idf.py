@@ -51,8 +51,6 @@ def table(counted: DocumentFrequencies, least: int = 2) -> list[Rarity]:
         raise UsageError(f"an idf table of {counted.documents} different documents says nothing; give more documents")
     listed = [(count, token) for token, count in counted.by_token.items() if count >= least]
     if not listed:
-        raise UsageError(
-            f"no word stands in {least} of the {counted.documents} documents; give more, or a lower --least"
-        )
+        raise UsageError(f"no word is in {least} of the {counted.documents} documents; give more, or a lower --least")
     listed.sort(key=lambda entry: (-entry[0], entry[1]))
     return [Rarity(token, math.log(counted.documents / count)) for count, token in listed]

@@ -102,7 +102,7 @@ class FetchedPage:
             "pardon": _yes_or_no("pardon", pardon),
         }
         if body is not None and text is not None:
-            raise ValueError("body and text are both given: leave out text, which is read only where there is no body")
+            raise ValueError("body and text are both given: leave out text, which is read only if there is no body")
         for name, value in said.items():
             object.__setattr__(self, name, value)
 

@@ -133,7 +133,7 @@ def test_a_wrong_pair_is_named_with_file_line_and_next_move(docs: Path, row: Any
 
 def test_a_pair_listed_twice_is_named_with_both_lines_whichever_way_round(docs: Path) -> None:
     told = problems_of(docs, [{"a": "x", "b": "y"}, {"a": "x", "b": 7}, {"a": "y", "b": "x"}])
-    assert "line 3: this pair stands in line 1 already; leave one of the two out" in told
+    assert "line 3: this pair is in line 1 already; leave one of the two out" in told
 
 
 def test_all_problems_of_a_file_are_told_together(docs: Path) -> None:
@@ -148,8 +148,8 @@ def test_no_pairs_at_all_say_how_one_is_written(docs: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "says"),
     [
-        ([{"id": "x", "text": "t"}, {"id": "x", "text": "u"}], "line 2: id 'x' stands in line 1 already; give each"),
-        ([{"id": 1, "text": "t"}, {"id": "1", "text": "u"}], "line 2: id '1' stands in line 1 already"),
+        ([{"id": "x", "text": "t"}, {"id": "x", "text": "u"}], "line 2: id 'x' is in line 1 already; give each"),
+        ([{"id": 1, "text": "t"}, {"id": "1", "text": "u"}], "line 2: id '1' is in line 1 already"),
         ([{"text": "t"}], "line 1: its id is missing; give each document a text or number of its own"),
         ([{"id": True, "text": "t"}], "line 1: its id is true; give"),
         ([{"id": "", "text": "t"}], 'line 1: its id is ""; give'),

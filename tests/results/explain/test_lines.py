@@ -32,7 +32,7 @@ def test_causes_are_listed_and_of_many_the_first() -> None:
     assert lines[-1] == "   … 10 more: --all shows them"
     assert len(cause_lines(causes, everything=True)) == len(lines) + 9
     assert cause_lines(None) == []
-    assert "other pictures" in cause_lines(Causes(True, (), (), (), None, ()))[0]
+    assert "different pictures" in cause_lines(Causes(True, (), (), (), None, ()))[0]
 
 
 def test_the_first_rule_that_holds_is_said_to_decide() -> None:

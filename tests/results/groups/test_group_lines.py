@@ -91,5 +91,5 @@ def test_without_sketches_only_the_survivor_can_be_kept(tmp_path: Path) -> None:
 
 
 def test_canonical_is_refused_where_no_page_names_such_a_url(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"no page of these names a canonical URL: take --keep shortest-url"):
+    with pytest.raises(UsageError, match=r"none of these pages names a canonical URL: take --keep shortest-url"):
         groups(crawled(0).rows, tmp_path, keep="canonical")

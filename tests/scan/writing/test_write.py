@@ -377,7 +377,7 @@ def test_what_was_decided_otherwise_and_what_others_have_put_there_is_left_alone
     before = content_of_all(tmp_path / "out")
     with pytest.raises(Refused, match=r"out/a.jsonl was written with other decisions, .* name another --out"):
         write(tmp_path / "out", many, verdicts(many, lambda number: number % 2 == 1))
-    with pytest.raises(Refused, match="was written by other decisions"):
+    with pytest.raises(Refused, match="was written with other decisions"):
         write(tmp_path / "out", many, judged_as, removed=Folder(str(tmp_path / "removed")))
     assert content_of_all(tmp_path / "out") == before
     for name in ("a.jsonl", "in/b/c.html"):

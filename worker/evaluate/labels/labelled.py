@@ -142,7 +142,7 @@ def _documents(path: Path, compared: Field) -> tuple[dict[str, Document], frozen
             continue
         key = str(row["id"])
         if key in first_seen:
-            problems.add(number, f"id {key!r} stands in line {first_seen[key]} already; give each document its own")
+            problems.add(number, f"id {key!r} is in line {first_seen[key]} already; give each document its own")
             continue
         first_seen[key] = number
         body = row.get(compared)
@@ -176,7 +176,7 @@ def _pairs(path: Path, known: Mapping[str, Document], without: frozenset[str]) -
             continue
         keys = frozenset((str(row["a"]), str(row["b"])))
         if keys in first_seen:
-            problems.add(number, f"this pair stands in line {first_seen[keys]} already; leave one of the two out")
+            problems.add(number, f"this pair is in line {first_seen[keys]} already; leave one of the two out")
             continue
         first_seen[keys] = number
         found.append(_pair(row, known))

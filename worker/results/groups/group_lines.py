@@ -58,7 +58,7 @@ def write_groups(
         )
     grouping = Grouping(lines, near)
     if keep == "canonical" and not grouping.canonical:
-        raise UsageError("no page of these names a canonical URL: take --keep shortest-url, or leave --keep out")
+        raise UsageError("none of these pages names a canonical URL: take --keep shortest-url, or leave --keep out")
     written = Written(grouping.pages, grouping.dead)
     for group in grouping.groups(least):
         for number, part in enumerate(kept(lines, group, keep, near)):

@@ -331,7 +331,9 @@ def _named_canonical(columns: VerdictColumns, survivors: Numbers) -> Numbers:
                 names.append(int(hash_words([spelled])[0]))
         at += batch.num_rows
     if not rows:
-        raise UsageError("no page of these names another one's URL as canonical: take --keep shortest-url, or none")
+        raise UsageError(
+            "none of these pages names another page's URL as canonical: take --keep shortest-url, or no --keep"
+        )
     named = np.empty(len(rows), np.dtype([("group", np.int64), ("name", np.uint64)]))
     named["group"], named["name"] = survivors[rows], names
     known, counts = np.unique(named, return_counts=True)
