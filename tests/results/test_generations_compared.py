@@ -66,7 +66,7 @@ def test_pages_that_both_judge_are_compared_and_those_of_one_alone_are_counted(s
 def test_where_nothing_changes_it_says_no_more() -> None:
     comparison = GenerationsCompared()
     assert list(comparison.changes(BEFORE, reversed(BEFORE))) == []
-    assert list(comparison.lines(["a", "b"])) == ["100 pages were judged by both; 0 of them otherwise"]
+    assert list(comparison.lines(["a", "b"])) == ["100 pages were judged by both; 0 of them differently"]
 
 
 def test_examples_are_chosen_evenly() -> None:
