@@ -21,7 +21,7 @@ PAGE = b"POST /judge?url=http://exchange.example/ HTTP/1.1\r\nHost: a\r\nContent
         ("POST", "/seen?url=http://a.example/", {}, 405, "takes GET only"),
         ("POST", "/judge", {}, 400, "there is no url"),
         ("POST", "/judge?url=a&x=1", {}, 400, "there is no parameter 'x'"),
-        ("POST", "/judge?url=http://a.example/", {"Content_Encoding": "gzip"}, 415, "unpack it"),
+        ("POST", "/judge?url=http://a.example/", {"Content_Encoding": "gzip"}, 415, "send it unpacked"),
         ("POST", "/judge?url=http://a.example/", {"Origin": "https://evil.example"}, 403, "browser"),
         ("GET", "/seen", {}, 400, "takes one URL"),
     ],
