@@ -45,7 +45,7 @@ def test_where_somebody_gave_the_logs_and_the_index_more_partitions_a_copy_is_th
         grow(cluster.options, cluster.prefix + topic, partitions)
     with pytest.raises(Refused, match=r"must have one partition.*`python -m worker index copy --to NAME`"):
         inspect(cluster)
-    with pytest.raises(Refused, match="nothing is written in the index"):
+    with pytest.raises(Refused, match="is empty, so there is nothing to copy"):
         command(cluster, "copy", "--to", "b")
 
 

@@ -159,10 +159,10 @@ class TestPages:
             run("check", "--sample", "100", partitions=2)
         told = str(failed.value)
         assert "3 of them are not as pages must be" in told
-        assert "partition 0, offset 0, header 'url': no page, a dead letter (bad-url: " in told
+        assert "partition 0, offset 0, header 'url': not a page but a dead letter (bad-url: " in told
         assert "partition 1, offset 1, header 'status': left out, b'200 OK' cannot be read; send digits" in told
-        assert "partition 1, offset 1, header 'Content-Type': no header that is read; call it content_type" in told
-        assert "partition 1, offset 2, value: no page, a dead letter (no-body" in told
+        assert "partition 1, offset 1, header 'Content-Type': workers do not read it; call it content_type" in told
+        assert "partition 1, offset 2, value: not a page but a dead letter (no-body" in told
         assert "5 records of" in capsys.readouterr().out
 
     @pytest.mark.parametrize("arguments", [("create", "--sample", "3"), ("check", "--sample", "0")])

@@ -223,12 +223,12 @@ def test_workers_that_ran_before_a_copy_that_broke_off_judge_nothing_by_the_half
 @pytest.mark.parametrize(
     ("script", "why"),
     [
-        ((A, COMMIT), "nothing is written in the index"),
+        ((A, COMMIT), "is empty, so there is nothing to copy"),
         ((A, COMMIT, FLUSH, B, COMMIT), "in no block yet"),
         ((A, COMMIT, FLUSH, B, CLAIM), "in no block yet"),
-        ((A, COMMIT, B, ANSWER, FLUSH), "judged and not committed"),
-        ((A, COMMIT, LOSE_BLOCKS), "nothing is written in the index"),
-        ((), "nothing is written in the index"),
+        ((A, COMMIT, B, ANSWER, FLUSH), "judged but not committed"),
+        ((A, COMMIT, LOSE_BLOCKS), "is empty, so there is nothing to copy"),
+        ((), "is empty, so there is nothing to copy"),
     ],
     ids=["no-block", "not-flushed", "not-decided", "not-committed", "lost", "nothing"],
 )
@@ -241,7 +241,7 @@ def test_what_is_not_at_rest_is_refused(script: tuple[Any, ...], why: str) -> No
 def test_shards_that_end_differently_are_refused() -> None:
     old = Beside("").play(A, COMMIT, FLUSH, B, COMMIT, FLUSH).away()
     old.world.topics[INDEX, 1].records.pop()
-    with pytest.raises(Refused, match="batch 1, batch 0, not all up to the same"):
+    with pytest.raises(Refused, match="not all written up to the same batch, but up to batch 1, batch 0"):
         go(old, another(old))
 
 

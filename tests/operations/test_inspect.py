@@ -65,7 +65,7 @@ def test_blocks_above_a_hole_are_damaged_and_the_cover_ends_before_it() -> None:
     assert (report.entries, report.blocks, report.damaged) == (1, 3, 2)
     assert report.complete_up_to == blocks_before(world, 1)
     assert any(
-        line.startswith("2 blocks lie above batch 0, and what comes between is lost") for line in report.problems
+        line.startswith("2 blocks lie above batch 0, and the blocks between are lost") for line in report.problems
     )
 
 

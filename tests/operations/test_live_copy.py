@@ -244,7 +244,7 @@ def test_where_somebody_works_in_the_new_generation_it_does_not_begin() -> None:
     live.hand_over()
     ended(old)
     new.world.topics[FINGERPRINTS, 0].append(0, None, encode(Batch(scheme=COPIED, writer=b"w", count=0)), (), 0)
-    with pytest.raises(Refused, match="somebody else works in topics"):
+    with pytest.raises(Refused, match="other workers run in topics"):
         live.end()
 
 

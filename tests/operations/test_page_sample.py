@@ -80,7 +80,7 @@ def test_what_the_contract_refuses_is_told_with_its_place_and_what_to_do(name: s
 def test_without_a_url_there_is_no_page() -> None:
     assert not is_by_contract({})
     assert [(fault.where, fault.what.split(":")[0]) for fault in faults({})] == [
-        ("url", "no page, a dead letter (bad-headers")
+        ("url", "not a page but a dead letter (bad-headers")
     ]
 
 

@@ -115,9 +115,9 @@ def test_only_the_next_page_that_nobody_has_claimed_can_be_skipped() -> None:
     stage.deadly = frozenset([(0, 2)])
     stage.play(A, B, COMMIT, C, D).dies()
     for offset, message in (
-        (1, r"page 0:1 is claimed already, as all .* up to offset 1"),
-        (3, r"page 0:3 is not the next one .* that is 2\. Give --skip 0:2 first"),
-        (4, r"pages holds 0 to 3, and no page 0:4"),
+        (1, r"page 0:1 is claimed already, like all .* up to offset 1"),
+        (3, r"page 0:3 is not the next one .* and 2 is next\. Give --skip 0:2 first"),
+        (4, r"pages holds offsets 0 to 3, and no page 0:4"),
     ):
         with pytest.raises(UsageError, match=message):
             stage.skip(offset)

@@ -126,15 +126,17 @@ def drained(source: Place, name: str, policy: Policy, partitions: Iterable[int])
     states = [None if found.last is None else State.of(found.last) for found in covers]
     if not any(states):
         raise Refused(
-            f"nothing is written in the index of {generation.shown}, so there is nothing to copy. If no page was ever "
-            f"committed there, workers of a new topics.generation may begin without a copy; else {_IN_ORDER}"
+            f"the index of {generation.shown} is empty, so there is nothing to copy. If no page was ever committed "
+            f"there, workers may begin in a new topics.generation without a copy; else {_IN_ORDER}"
         )
     if any(state != states[0] for state in states) or states[0] is None:
         ends = ", ".join("nothing" if state is None else f"batch {state.to}" for state in states)
-        raise Refused(f"the shards of {generation.shown} are written up to {ends}, not all up to the same: {_IN_ORDER}")
+        raise Refused(
+            f"the shards of {generation.shown} are not all written up to the same batch, but up to {ends}: {_IN_ORDER}"
+        )
     state = states[0]
     if (reach := check_reach(logs_of(source), state.point)) is not Reach.FINE:
-        raise Refused(f"what follows batch {state.to} is {reach.value}: run `python -m worker repair` first")
+        raise Refused(f"the next record after batch {state.to} is {reach.value}: run `python -m worker repair` first")
     pages = {partition: source.bounds(PAGES, partition) for partition in partitions}
     pages_end = {partition: bounds.end for partition, bounds in pages.items()}
     refuse_poisoned(state.claimed_up_to, pages_end, f"blocks of {generation.shown}")
@@ -145,7 +147,7 @@ def drained(source: Place, name: str, policy: Policy, partitions: Iterable[int])
         if state.knows(partition) >= committed.offset:
             raise Refused(
                 f"pages {committed.offset} to {state.knows(partition)} of partition {partition} of {PAGES} are judged "
-                f"and not committed: {_IN_ORDER}"
+                f"but not committed: {_IN_ORDER}"
             )
     return Drained(state, covers, offsets)
 
@@ -221,7 +223,7 @@ def kept(blocks: Sequence[Block], target: Place, policy: Policy, partitions: Ite
         Refused: no page was ever judged.
     """
     if not blocks:
-        raise Refused("the state holds no page that was judged: scan into it first (`python -m worker scan --state`)")
+        raise Refused("the state holds no judged page: scan into it first (`python -m worker scan --state`)")
     state = State(0, 0, blocks[-1].watermark, {})
     return Drained(state, (cover(blocks),), from_the_first_page(target, policy, partitions))
 
@@ -256,7 +258,7 @@ def plant(target: Place, name: str, writes: Iterable[Write], result: Copied) -> 
     ends = target.bounds(FINGERPRINTS, 0).end, target.bounds(ANSWERS, 0).end
     if ends != (result.markers, 0):
         raise Refused(
-            f"somebody else wrote to {FINGERPRINTS} or {ANSWERS} of topics.generation={name!r} meanwhile: stop "
+            f"another program wrote to {FINGERPRINTS} or {ANSWERS} of topics.generation={name!r} during the copy: stop "
             f"it, `python -m worker topics delete --generation {name!r}` and run this again"
         )
 

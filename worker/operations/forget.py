@@ -98,9 +98,9 @@ class WrittenForget:
             return False
         if not any(each.condition == self._condition and each.at >= self.offset for each in forgotten_of(block)):
             raise Refused(
-                f"record {self.offset} of {FINGERPRINTS} is void, and nothing was forgotten: so much was forgotten "
-                "before that blocks cannot name more. Copy the index to a new topics.generation (`python -m worker "
-                "index copy`), which erases all of it, and forget this there"
+                f"record {self.offset} of {FINGERPRINTS} is void, and nothing was forgotten: blocks can name no more "
+                "requests to forget than they do. Copy the index to a new topics.generation (`python -m worker index "
+                "copy`), which erases all that was forgotten, and forget this there"
             )
         return True
 

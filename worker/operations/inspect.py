@@ -104,7 +104,7 @@ def report(found: ShardTopic, logs: Logs) -> ShardReport:
         problems.append(str(error))
     if damaged:
         problems.append(
-            f"{damaged} blocks lie above batch {end}, and what comes between is lost: the logs are read from there"
+            f"{damaged} blocks lie above batch {end}, and the blocks between are lost: workers read the logs from there"
         )
     if (reach := check_reach(logs, point)) is not Reach.FINE:
         problems.append(

@@ -118,7 +118,9 @@ class LiveCopy(LogSubscriber):
         states = [BEGINNING if found.last is None else State.of(found.last) for found in covers]
         self.state = state = min(states, key=lambda state: state.to)
         if (reach := check_reach(logs_of(self.source), state.point)) is not Reach.FINE:
-            raise Refused(f"what follows batch {state.to} is {reach.value}: run `python -m worker repair` first")
+            raise Refused(
+                f"the next record after batch {state.to} is {reach.value}: run `python -m worker repair` first"
+            )
         pages = {number: self.source.bounds(PAGES, number).end for number in self.partitions}
         refuse_poisoned(state.claimed_up_to, pages, f"blocks of {self.old.shown}")
         self._given()
@@ -195,8 +197,9 @@ class LiveCopy(LogSubscriber):
             self.source.write([(FINGERPRINTS, 0, b"", LAST_BATCH, [(SUCCESSOR_HEADER, self.name.encode())])])
         elif is_of_earlier_program(self.source, barred.offset):
             raise Refused(
-                f"batch {barred.offset} of {self.old.shown} is of an earlier program, and in no block yet: start its "
-                "workers, stop them with SIGTERM when all pages are committed, and copy without --live"
+                f"an earlier version of this program wrote batch {barred.offset} of {self.old.shown}, and no block "
+                "holds it yet: start its workers, stop them with SIGTERM when all pages are committed, and copy "
+                "without --live"
             )
 
     # 4 and 5
@@ -258,7 +261,8 @@ class LiveCopy(LogSubscriber):
         found = self.target.bounds(FINGERPRINTS, 0).end
         if found != self.copied.result.markers or any(self.target.committed(number) for number in given):
             raise Refused(
-                f"somebody else works in topics.generation={self.name!r}, or copies into it: copy to another name"
+                f"other workers run in topics.generation={self.name!r}, or another copy writes to it: copy to another "
+                "name"
             )
 
     def _write(self) -> None:

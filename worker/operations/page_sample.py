@@ -21,7 +21,7 @@ _SHOWN: Final = 60
 """Bytes of a header's value."""
 _IN_UTF8: Final = "send it in UTF-8"
 _FORMS: Final = {
-    "status": "send digits, as 200",
+    "status": "send digits, such as 200",
     "fetched": "send milliseconds since 1970 UTC, or ISO 8601",
     "form": "send bytes or text, or leave it out",
 }
@@ -62,22 +62,22 @@ def faults_of(record: Record, most_bytes: int) -> Iterator[PageFault]:
         identity(meta.url)
     except PageError as error:
         where, move = _DEAD.get(error.reason, _TOO_LARGE)
-        yield fault(where, f"no page, a dead letter ({error.reason}: {error.detail})", move)
+        yield fault(where, f"not a page but a dead letter ({error.reason}: {error.detail})", move)
         return
     given = dict(record.headers)
     for name in PageMeta.read(record.headers)[1]:
         yield fault(name, f"left out, {given[name][:_SHOWN]!r} cannot be read", _FORMS.get(name, _IN_UTF8))
     if meta.status is not None and not 0 <= meta.status < MOST_STATUS:
-        yield fault("status", f"left out, {meta.status} is no status of HTTP", _FORMS["status"])
+        yield fault("status", f"left out, {meta.status} is no HTTP status", _FORMS["status"])
     for name in given:
         meant = name.strip().lower().replace("-", "_")
         if meant in PageMeta.__struct_fields__ and meant not in given:
-            yield fault(name, "no header that is read", f"call it {meant}")
+            yield fault(name, "workers do not read it", f"call it {meant}")
     if meta.form == "text":
         try:
             body.decode()
         except UnicodeDecodeError as error:
-            yield fault(_VALUE, f"form is text, and it is no UTF-8 ({error.reason} at byte {error.start})", _IN_UTF8)
+            yield fault(_VALUE, f"form is text, but it is not UTF-8 ({error.reason} at byte {error.start})", _IN_UTF8)
 
 
 def last_records(broker: Readable, partitions: int, count: int) -> Iterator[Record]:

@@ -71,7 +71,7 @@ def send_again(place: Place, verdict: Verdict, run: str) -> tuple[int, int]:
     for one in read_to_end(place.reader(PAGES, partition, end), place.bounds(PAGES, partition).end):
         if (one.key, one.value, list(one.headers)) == sent:
             return partition, one.offset
-    raise Unavailable(f"the page is not on {PAGES} though the broker has taken it: see who removes records there")
+    raise Unavailable(f"the page is not on {PAGES} though the broker has taken it: find out who removes records there")
 
 
 def pardoning(headers: Headers) -> list[tuple[str, bytes]]:

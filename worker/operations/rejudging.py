@@ -43,8 +43,8 @@ def is_judged_again(before: Scheme, after: Scheme) -> bool:
     ]
     if unkept:
         raise Refused(
-            f"the index does not keep what these settings ask of a page: {'; '.join(map(in_words, unkept))}. Let "
-            "workers with a topics.generation of their own and output.mode=count judge the same pages, then run "
+            f"the index does not keep what these settings need to know of a page: {'; '.join(map(in_words, unkept))}. "
+            "Let workers with a topics.generation of their own and output.mode=count judge the same pages, then run "
             "`python -m worker switch`"
         )
     return bool(differing)

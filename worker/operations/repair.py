@@ -234,9 +234,8 @@ def refuse_superseded(place: Groups, name: str, partitions: Iterable[int], polic
         if note is not None and note.successor is not None:
             raise Refused(
                 f"topics.generation={name!r} has given the outputs to topics.generation={note.successor!r}, so a "
-                "repair here would help nobody: run the same command with "
-                f"--set topics.generation={note.successor}, or with --set output.mode=count if you mean workers of the "
-                "old one that only count"
+                f"repair here would be of no use: run the same command with --set topics.generation={note.successor}, "
+                "or with --set output.mode=count if you mean workers of the old generation that only count"
             )
 
 
@@ -294,7 +293,7 @@ def refuse_workers(place: Place) -> None:
         Refused: there is one.
     """
     if workers := place.workers():
-        raise Refused(f"{running(workers)}, and would go on from what is being changed: {STOP_ALL}")
+        raise Refused(f"{running(workers)}, and would go on with the data that this command changes: {STOP_ALL}")
 
 
 def _collect(blocks: Sequence[Block], states: dict[int, State]) -> None:
@@ -383,8 +382,8 @@ def _refuse_topics_made_anew(survey: Survey) -> None:
     ]
     if who:
         raise Refused(
-            f"{', '.join(who)}: beyond the logs' end, so a topic was made anew under the same name. What is known of "
-            f"the old one does not fit the new one: make all topics anew, or {NEW_PREFIX}"
+            f"{', '.join(who)}: beyond the logs' end, so a topic was made anew under the same name. What workers kept "
+            f"of the old topic does not fit the new one: make all topics anew, or {NEW_PREFIX}"
         )
 
 

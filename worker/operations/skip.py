@@ -71,14 +71,14 @@ def highest_claim(place: Place, partition: int, policy: Policy) -> int:
     committed = consumed_offset(place, partition)
     if committed is None:
         raise Refused(
-            f"partition {partition} of {PAGES} has no consumed offset, so no worker has come to its pages: start one, "
-            "or run `python -m worker repair` if workers were there before"
+            f"partition {partition} of {PAGES} has no consumed offset, so no worker has read its pages yet: start one, "
+            "or run `python -m worker repair` if workers have run before"
         )
     point = Note.from_metadata(committed.metadata, f"partition {partition} of {PAGES}").point
     if (reach := check_reach(logs_of(place), point)) is not Reach.FINE:
         raise Refused(
-            f"what partition {partition} of {PAGES} is to be read from is {reach.value}: run `python -m worker repair` "
-            "first"
+            f"the record from which partition {partition} of {PAGES} goes on is {reach.value}: run `python -m worker "
+            "repair` first"
         )
     highest = committed.offset - 1
     begin, end = place.bounds(FINGERPRINTS, 0)
@@ -93,15 +93,15 @@ def _refuse_other(place: Place, spot: Spot, highest: int) -> None:
     where = f"partition {spot.partition} of {PAGES}"
     if spot.offset <= highest:
         raise UsageError(
-            f"page {spot} is claimed already, as all of {where} up to offset {highest} are: it is not taken apart "
-            "again before its verdict. Start the workers"
+            f"page {spot} is claimed already, like all pages of {where} up to offset {highest}, so no worker parses it "
+            "again before its verdict: start the workers"
         )
     if not begin <= spot.offset < end:
-        raise UsageError(f"{where} holds {begin} to {end - 1}, and no page {spot}: check the number")
+        raise UsageError(f"{where} holds offsets {begin} to {end - 1}, and no page {spot}: check the number")
     if (before := _first_page(place, spot.partition, max(begin, highest + 1), spot.offset)) is not None:
         raise UsageError(
-            f"page {spot} is not the next one of {where}, and claims go in the order of offsets: that is {before}. "
-            f"Give --skip {spot.partition}:{before} first, and one for each page from there to {spot}"
+            f"page {spot} is not the next one of {where}: workers claim pages in the order of offsets, and {before} is "
+            f"next. Give --skip {spot.partition}:{before} first, and one for each page from there to {spot}"
         )
 
 

@@ -30,8 +30,8 @@ from worker.stream.policy import Note
 SHOWN: Final = 3
 STOP_ALL: Final = (
     "stop all of them with SIGTERM, also those that are paused, wait until they have ended, and run the same command "
-    "again. One that was killed counts until kafka.session_timeout_seconds are over, or, where it has a "
-    "kafka.instance_id, until `python -m worker leave NAME`"
+    "again. A killed worker counts until kafka.session_timeout_seconds are over or, if it has a kafka.instance_id, "
+    "until you run `python -m worker leave NAME`"
 )
 
 
@@ -167,13 +167,14 @@ def _passing(old: Generation, new: Generation, partition: int) -> Passing:
     if ended_note.written_from > border or ended_note.successor not in (None, new.name):
         raise Refused(
             f"{old.shown} does not write the pages of {where} at offset {border}: name the generation that does with "
-            "--from, or let this one come so far first"
+            "--from, or wait until this one has come that far"
         )
     done = begun_note == begun_note._replace(written_from=border, successor=None)
     if not (begun_note.counts or done):
         raise Refused(
-            f"{new.shown} has written pages of {where} up to offset {begun.offset}: only one that was counting "
-            "(output.mode=count) can go on where another ends. Give the new settings a topics.generation of their own"
+            f"{new.shown} has written pages of {where} up to offset {begun.offset}: only a generation that was "
+            "counting (output.mode=count) can go on where another ends. Give the new settings a topics.generation of "
+            "their own"
         )
     if begun.offset > border:
         raise Refused(
