@@ -268,7 +268,7 @@ def test_a_hole_among_copied_blocks_is_not_passed_over() -> None:
     old.play(C, COMMIT)
     live.follow()
     live.target.write(live.copied.cut())
-    with pytest.raises(Refused, match="what lies between is not on index"):
+    with pytest.raises(Refused, match="index lacks the entries between"):
         stand_by(new)
 
 

@@ -18,7 +18,7 @@ from worker.stream.replay import Logs, Reach, check_reach, readable_point
 
 REFUSED: Final = {
     Reach.BEYOND: r"topic was made anew",
-    Reach.GONE: r"passed its retention.*repair --accept-gap",
+    Reach.GONE: r"passed their retention.*repair --accept-gap",
 }
 
 

@@ -149,7 +149,9 @@ def test_a_reader_that_stands_still_while_its_log_goes_on_ends_the_worker() -> N
     watched.at(0.0)
     watched.fall_behind()
     watched.at(10.0, 10.0 + PATIENCE)
-    with pytest.raises(Unavailable, match=rf"reading {FINGERPRINTS} stands still at offset 1 although it goes on to 2"):
+    with pytest.raises(
+        Unavailable, match=rf"reading {FINGERPRINTS} stands still at offset 1 although the topic goes on to 2"
+    ):
         watched.at(10.0 + PATIENCE + EVERY_SECONDS)
 
 

@@ -26,9 +26,9 @@ from worker.stream.policy import SUCCESSOR_HEADER, Policy
 from worker.verdict.claims import Claims
 
 WAY_ON: Final = (
-    "Find out who else may write there, and take the right away. Start the workers until each has ended so; then "
-    "`python -m worker index copy --to NAME` and workers with topics.generation=NAME go on where these ended: nothing "
-    "is lost"
+    "Find out who else may write there, and take that right away. Start the workers again until each has ended with "
+    "this message; then run `python -m worker index copy --to NAME`, and start workers with topics.generation=NAME: "
+    "they go on where these ended, and nothing is lost"
 )
 NEW_PREFIX: Final = "give the crawl a topics.prefix of its own"
 _NOBODY: Final = (
@@ -101,8 +101,8 @@ def end_of(record: Record) -> Barrier | None:
     return Barrier(
         record.offset,
         f"gives the outputs to topics.generation={name!r}, and all before it is committed",
-        f"Start workers with topics.generation={name} in the place of this one. Where these only stand by, the copy "
-        "broke off: run `python -m worker index copy` again, which says how to go on; nothing is lost",
+        f"Start workers with topics.generation={name} in place of this one. If they only stand by, the copy broke off: "
+        "run `python -m worker index copy` again, which says how to go on; nothing is lost",
     )
 
 
@@ -152,7 +152,7 @@ def refuse_poisoned(claimed: Mapping[int, int], ends: Mapping[int, int], who: st
     """
     if (why := beyond(claimed, ends)) is not None:
         raise Refused(
-            f"{who} tell of a claim of {why}: {_NOBODY}. Every page up to there would be passed over, and neither a "
+            f"{who} tell of a claim of {why}: {_NOBODY}. Workers would pass over every page up to there, and neither a "
             f"repair nor a copy can tell what else followed from it. Stop all workers, and {NEW_PREFIX}"
         )
 

@@ -104,7 +104,7 @@ def other_scheme(policy: Policy, found: bytes, headers: Headers, where: str) -> 
     if found == COPIED:
         return Refused(
             "the index is being copied into this topics.generation, or a copy broke off: wait for it, or delete what "
-            "it has left with `python -m worker topics delete`, and copy again. Where workers have run in this "
+            "it left behind with `python -m worker topics delete`, and copy again. If workers have run in this "
             "generation before, it has lost blocks: run `python -m worker repair`"
         )
     text = dict(headers).get(SCHEME_HEADER) or b""

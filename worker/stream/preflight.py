@@ -46,7 +46,8 @@ def check_topics(differences: Sequence[Difference]) -> None:
         set_right = "`python -m worker topics create --alter-config` sets what can be set"
         moves = dict.fromkeys(difference.move or set_right for difference in vital)
         raise Refused(
-            f"{'; '.join(map(str, vital))}. Verdicts would not be exact, or be gone too early. {'. '.join(moves)}"
+            f"{'; '.join(map(str, vital))}. Verdicts would not be exact, or would be removed too early. "
+            f"{'. '.join(moves)}"
         )
     for difference in differences:
         if difference.move:
@@ -89,8 +90,8 @@ def limits(specs: Sequence[TopicSpec], differences: Sequence[Difference]) -> Top
         most = min(int(spec.config[MAX_BYTES_CONFIG]), smaller.get(spec.name, 1 << 62))
         if most < LEAST_BYTES:
             raise UsageError(
-                f"{spec.name} takes records of {most} bytes ({MAX_BYTES_CONFIG}), and verdicts may need {LEAST_BYTES}: "
-                "run `python -m worker topics create --alter-config`"
+                f"{spec.name} takes records of at most {most} bytes ({MAX_BYTES_CONFIG}), but verdicts may need "
+                f"{LEAST_BYTES}: run `python -m worker topics create --alter-config`"
             )
         (outputs if spec.topic in (DEDUPLICATED, DEAD_LETTERS) else logs).append(most)
     return TopicLimits(min(logs), min(outputs))

@@ -86,7 +86,7 @@ def readable_point(log: Log, point: ReplayPoint, who: str) -> ReplayPoint:
     if reach is Reach.GONE:
         raise Refused(
             f"{who} has to read on from batch {point.batch}, answer {point.answers_offset}, but the logs begin at "
-            f"{fingerprints.begin} and {answers.begin}: what lies between has passed its retention. Stop all "
+            f"{fingerprints.begin} and {answers.begin}: the records between have passed their retention. Stop all "
             "workers and run `python -m worker repair --accept-gap`, which lists what was lost and moves the replay "
             "point"
         )

@@ -90,9 +90,9 @@ class Watch:
                     since = now
                 if now - since > self.patience:
                     raise Unavailable(
-                        f"reading {topic} stands still at offset {reader.position} although it goes on to "
-                        f"{ends[topic].end}. Start the worker again; if it stops at the same offset, the record "
-                        "there cannot be read: look at the broker's log for that partition"
+                        f"reading {topic} stands still at offset {reader.position} although the topic goes on to "
+                        f"{ends[topic].end}. Start the worker again; if it stops at the same offset, the record there "
+                        "cannot be read: look at the broker's log for that partition"
                     )
                 behind[name] = (reader.position, since)
         self._behind = behind

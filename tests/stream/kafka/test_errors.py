@@ -22,7 +22,7 @@ ALL: Final[list[Any]] = [
     ("error", "kind", "move"),
     [
         (errors.OffsetOutOfRangeError("7"), Refused, "repair --accept-gap"),
-        (errors.CorruptRecordError("crc"), Refused, "restored from another copy"),
+        (errors.CorruptRecordError("crc"), Refused, "from another copy"),
         (errors.UnsupportedCodecError("zstd"), UsageError, "pip install"),
         (errors.SaslAuthenticationFailedError("no"), UsageError, "kafka.sasl_mechanism and the password"),
         (errors.GroupAuthorizationFailedError("no"), UsageError, "the rights of that user"),

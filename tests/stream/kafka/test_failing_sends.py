@@ -64,7 +64,7 @@ def test_what_may_pass_is_repeated_and_told_until_patience_is_over(error: Except
     assert line.startswith(f"appends keep failing, {LEAST_FAILURES - 1} in 0 s ({HERE}: {type(error).__name__}")
     some.add(error, HERE)
     some.check(60)
-    with pytest.raises(Unavailable, match=f"the last {LEAST_FAILURES} appends failed, the last one of {HERE}"):
+    with pytest.raises(Unavailable, match=f"the last {LEAST_FAILURES} appends failed, the last one with {HERE}"):
         some.check(-1)
 
 

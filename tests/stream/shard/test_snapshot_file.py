@@ -107,7 +107,7 @@ def test_a_file_is_refused_wherever_it_is_torn_or_changed(tmp_path: Path) -> Non
             with pytest.raises(SnapshotDamaged):
                 rows(file)
     file.write_bytes(good + b"\0")
-    with pytest.raises(SnapshotDamaged, match="goes on behind its 6 entries"):
+    with pytest.raises(SnapshotDamaged, match="goes on after its 6 entries"):
         rows(file)
 
 

@@ -338,7 +338,7 @@ def test_a_snapshot_of_another_log_is_left_aside_although_its_offsets_are_there(
     other = KeepingStage(tmp_path / "b").play(R, COMMIT, FLUSH, S, COMMIT, FLUSH, T, COMMIT, FLUSH).keep()
     (tmp_path / "a" / other.folder.file(0).name).replace(other.folder.file(0))
     assert [entry.url for entry in other.rebuilt()[2]] == ["http://2/", "http://3/", "http://4/"]
-    assert "batch 1, where it ends, is not, or no more, in fingerprints as it was" in reasons(caplog)[0]
+    assert "batch 1, where it ends, is missing or different in fingerprints" in reasons(caplog)[0]
 
 
 def repaired(folder: Path) -> KeepingStage:
@@ -359,7 +359,7 @@ def test_a_snapshot_that_holds_what_a_repair_has_given_up_is_left_aside(
     stage = repaired(tmp_path)
     assert [entry.url for entry in stage.rebuilt()[2]] == ["http://0/", "http://2/", "http://3/"]
     assert stage.rebuilt() == stage.without_snapshot()
-    assert "a repair has given up what it holds of the batches up to 1" in reasons(caplog)[0]
+    assert "a repair has given up its entries of the batches up to 1" in reasons(caplog)[0]
 
 
 def test_a_snapshot_that_was_taken_after_a_repair_is_used(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -110,7 +110,8 @@ def login_refused(options: Options, error: Exception) -> UsageError:
     if (provider := options.get("sasl_oauth_token_provider")) is not None:
         return UsageError(
             f"the broker at kafka.bootstrap_servers={servers} refused the token of kafka.{provider.named} ({error}; "
-            f"the token: {provider.told()}): see that the broker trusts its issuer, and wants this audience and scope"
+            f"the token: {provider.told()}): check that the broker trusts its issuer, and accepts this audience and "
+            "scope"
         )
     if options.get("sasl_mechanism") == "AWS_MSK_IAM":
         return UsageError(

@@ -33,15 +33,15 @@ _MEANINGS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], type
     (
         errors.OffsetOutOfRangeError,
         Refused,
-        "what {about} is to be read from is not on the broker any more ({error}): this worker was away for longer "
-        "than the topic's retention, or the topic was made anew. Start it again; if it is refused again, run "
-        "`python -m worker repair --accept-gap`",
+        "the broker no longer holds the next record to read of {about} ({error}): this worker was away for longer than "
+        "the topic's retention, or the topic was made anew. Start it again; if it is refused again, run `python -m "
+        "worker repair --accept-gap`",
     ),
     (
         errors.CorruptRecordError,
         Refused,
-        "a record of {about} is damaged on the broker's disk ({error}). Let that partition be restored from "
-        "another copy, or give the crawl a new topics.prefix",
+        "a record of {about} is damaged on the broker's disk ({error}). Restore that partition from another copy, or "
+        "give the crawl a new topics.prefix",
     ),
     (
         errors.UnsupportedCodecError,
@@ -52,16 +52,16 @@ _MEANINGS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], type
     (
         TOO_LARGE,
         UsageError,
-        "the broker refused {about} as too large ({error}): the topic takes less than it did, or than the setting "
-        "topics.max_message_bytes says. Raise its max.message.bytes again (`python -m worker topics create "
-        "--alter-config`), and start the worker: it goes on with this record. Nothing may be left out, since other "
+        "the broker refused {about} as too large ({error}): the topic takes smaller records than before, or than the "
+        "setting topics.max_message_bytes says. Raise its max.message.bytes again (`python -m worker topics create "
+        "--alter-config`), and start the worker: it goes on with this record, and never leaves it out, since other "
         "verdicts may name it",
     ),
     (
         errors.InvalidTimestampError,
         Refused,
-        "the broker refused {about} because of the time that this machine's clock gave it ({error}): the topic "
-        "takes times from who writes. Run `python -m worker topics create --alter-config`, which lets the broker "
+        "the broker refused {about} because of the time that this machine's clock gave it ({error}): the topic keeps "
+        "the times that its writers give. Run `python -m worker topics create --alter-config`, which lets the broker "
         "date the records (message.timestamp.type=LogAppendTime), set the clock right, and start the worker again",
     ),
     (
@@ -79,8 +79,8 @@ _MEANINGS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], type
     (
         errors.SaslAuthenticationFailedError,
         UsageError,
-        "the broker refused the login of the user in kafka.sasl_username, which was to reach {about} ({error}): "
-        "check kafka.sasl_username, kafka.sasl_mechanism and the password, or whom the token names",
+        "the broker refused the login of the user in kafka.sasl_username, who needs {about} ({error}): check "
+        "kafka.sasl_username, kafka.sasl_mechanism and the password, or the user that the token names",
     ),
     (
         errors.AuthorizationError,
@@ -90,15 +90,14 @@ _MEANINGS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], type
     (
         REFUSALS,
         Refused,
-        "the broker refused {about} ({named}), and would again: the topic, or the broker, "
-        "is otherwise than this program needs it. Run `python -m worker topics check`, look at the broker's log, "
-        "and start the worker again",
+        "the broker refused {about} ({named}), and would refuse it again: the topic or the broker is not set up as "
+        "this program needs. Run `python -m worker topics check`, look at the broker's log, and start the worker again",
     ),
     (
         errors.KafkaError,
         Unavailable,
-        "the broker did not do what was asked of {about} ({named}). "
-        "Start the worker again; if it ends the same way, look at the broker's log",
+        "the broker did not carry out a request about {about} ({named}). Start the worker again; if it ends the same "
+        "way, look at the broker's log",
     ),
 )
 """Errors of kafka-python, the error that each ends the worker with, and the operator's next move; the first row that

@@ -61,6 +61,6 @@ class Failures:
         since = self.since
         if since is not None and self.count >= LEAST_FAILURES and time.monotonic() - since > patience:
             raise Unavailable(
-                f"the last {self.count} {self.kind} failed, the last one of {self.why}. Start the worker again; if "
+                f"the last {self.count} {self.kind} failed, the last one with {self.why}. Start the worker again; if "
                 "they go on failing, look at the broker's log, and at the topics with `python -m worker topics check`"
             )

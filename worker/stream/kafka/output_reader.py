@@ -194,7 +194,8 @@ def follow_outputs(
             elif time.monotonic() - heard > PATIENCE_SECONDS:
                 names = ", ".join(f"{partition.topic}[{partition.partition}]" for partition in standing)
                 raise Unavailable(
-                    f"{names} gave no record for {PATIENCE_SECONDS:g} s before its end: look at the broker, try again"
+                    f"{names} gave no record for {PATIENCE_SECONDS:g} s, although more follow: look at the broker, try "
+                    "again"
                 )
         while not until():
             yield from reader.read(_WAIT_MS / 1000)

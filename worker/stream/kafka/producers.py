@@ -150,7 +150,7 @@ def let_go(producer: Any, seconds: float) -> None:
         if seconds:
             producer.flush(timeout=seconds)
     except errors.KafkaError as error:
-        _log.warning("what was still to be sent is given up (%s): the next owner does it again", error)
+        _log.warning("records that were still to be sent are given up (%s): the next owner sends them", error)
     finally:
         cut_off(producer)
 
@@ -265,7 +265,7 @@ class Transactor(threading.Thread):
         if refused is not None:
             output, error = refused
         if isinstance(error, errors.FencedInstanceIdError) and not self._members.is_current(job.membership):
-            about, error = "a transaction", errors.CommitFailedError("this worker has joined its group anew meanwhile")
+            about, error = "a transaction", errors.CommitFailedError("this worker has since joined its group anew")
         elif refused is not None:
             about = f"a record of topic {self._topic(output.topic)}"
             if output.source is not None:

@@ -272,9 +272,9 @@ def _unclaimed(spec: TopicSpec, found: int) -> str:
     Kafka cannot remove a partition.
     """
     return (
-        f"Pages of partitions {spec.partitions} to {found - 1} wait, until topics.retention_days are over: set "
-        f"topics.partitions to {found}, run `python -m worker topics create --alter-config`, which gives the outputs "
-        "as many, and start the workers again with it, one after the other"
+        f"Pages of partitions {spec.partitions} to {found - 1} wait, and are lost when topics.retention_days are over: "
+        f"set topics.partitions to {found}, run `python -m worker topics create --alter-config`, which gives the "
+        "outputs as many partitions, and restart the workers with it, one after the other"
     )
 
 
@@ -282,19 +282,19 @@ def _other_partitions(spec: TopicSpec, found: int) -> str:
     """What to do about a number of partitions that cannot be changed in place."""
     if spec.topic in (FINGERPRINTS, ANSWERS):
         return (
-            f"{spec.name} must have one partition, whose order all verdicts follow. That one still holds all of it: "
-            "`python -m worker index copy --to NAME` with a new NAME, and workers with topics.generation=NAME, go on "
-            "where workers had ended that were stopped with SIGTERM"
+            f"{spec.name} must have one partition, whose order all verdicts follow. The first partition still holds "
+            "everything: if the workers were stopped with SIGTERM, run `python -m worker index copy --to NAME` with a "
+            "new NAME, and start workers with topics.generation=NAME, which go on where they ended"
         )
     move = (
-        f"The shards of an index that is there cannot be changed in place: set topics.shards to {found}; or stop "
-        f"all workers with SIGTERM, run `python -m worker --set topics.shards={found} index copy --to NAME "
-        f"--shards {spec.partitions}` with a new NAME, and start workers with topics.generation=NAME and "
+        f"The number of shards of an existing index cannot be changed in place: set topics.shards to {found}; or stop "
+        f"all workers with SIGTERM, run `python -m worker --set topics.shards={found} index copy --to NAME --shards "
+        f"{spec.partitions}` with a new NAME, and start workers with topics.generation=NAME and "
         f"topics.shards={spec.partitions}"
     )
     if found < spec.partitions:
         return move
     return (
-        f"{move}. Were they added by hand, the index still has {spec.partitions}: then `python -m worker index copy "
+        f"{move}. If they were added by hand, the index still has {spec.partitions}: then `python -m worker index copy "
         "--to NAME` is enough"
     )

@@ -222,7 +222,7 @@ def _head(batch: DefaultRecordBatch, window: Window, last: int) -> Head:
     offset = batch.base_offset + number
     rest = begin + length - place
     if not last < offset <= batch.last_offset or rest < 0:
-        raise Torn(f"a record of {length} bytes says that its offset is {offset}, behind {last}")
+        raise Torn(f"a record of {length} bytes says that its offset is {offset}, after {last}")
     window.place = place
     timestamp = batch.max_timestamp if batch.timestamp_type else batch.first_timestamp + delta
     return Head(length, timestamp, offset, rest)
@@ -264,7 +264,7 @@ def _content(data: memoryview | bytes, place: int, end: int) -> tuple[bytes | No
         content, place = _nullable(data, place + size)
         headers.append((name, content))
     if place != end:
-        raise ValueError("its parts are not as long as it is")
+        raise ValueError("the lengths of its parts do not add up to its own")
     return key, value, headers
 
 

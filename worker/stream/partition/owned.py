@@ -128,9 +128,9 @@ class OwnedPartition(LogSubscriber):
             )
         if not self.counts and note.counts:
             raise Refused(
-                f"the pages of {where} were only counted up to offset {offset}, whose next ones may be in the outputs "
-                "of another generation: stop the workers of both, run `python -m worker switch --from GENERATION`, "
-                "and start these again"
+                f"the pages of {where} were only counted up to offset {offset}, and another generation may have "
+                "written the next ones to the outputs: stop the workers of both, run `python -m worker switch --from "
+                "GENERATION`, and start these again"
             )
 
     def _first_commit(self, log: Log) -> Committed:
@@ -252,8 +252,8 @@ class OwnedPartition(LogSubscriber):
             if record.oversize and due.decision.outcome != DEAD:
                 raise UsageError(
                     f"page {record.offset} of partition {self.number} has {record.oversize} bytes, more than can be "
-                    "passed on, and was claimed when it could be: set topics.max_message_bytes as high again as it "
-                    "was. Nothing may be left out, since other verdicts may name the page"
+                    "passed on now, and was claimed while the limit was higher: set topics.max_message_bytes back to "
+                    "what it was. The page cannot be left out, since other verdicts may name it"
                 )
             size += record_bytes(record.key, record.value, record.headers)
             if ready and (len(ready) >= most_pages or size > most_bytes):

@@ -147,7 +147,7 @@ class Restoration:
             return False
         self.reader.close()
         if self.snapshot is not None and self._bridged is not None:
-            self._without_snapshot(f"a repair has given up what it holds of the batches up to {self._bridged}")
+            self._without_snapshot(f"a repair has given up its entries of the batches up to {self._bridged}")
             return False
         self._read = True
         return True
@@ -215,8 +215,8 @@ class Restoration:
         standing, clocks = loaded.standing, loaded.standing.clocks
         if block.after > standing.to:
             raise Refused(
-                f"shard {self.number} was copied up to batch {standing.to}, and the next block begins behind batch "
-                f"{block.after}: what lies between is not on {INDEX}. Copy the index again, into another generation"
+                f"shard {self.number} was copied up to batch {standing.to}, and the next block begins after batch "
+                f"{block.after}: {INDEX} lacks the entries between. Copy the index again, into another generation"
             )
         try:
             entries = unpack(block).after(standing.to)

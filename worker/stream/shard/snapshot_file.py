@@ -137,12 +137,12 @@ class SnapshotFile:
                 found += len(piece)
                 yield piece
             if found > self.head.entries or last[0] > self.head.block.to or source.read(1):
-                raise SnapshotDamaged(f"it goes on behind its {self.head.entries} entries")
+                raise SnapshotDamaged(f"it goes on after its {self.head.entries} entries")
 
 
 def _read_head(source: BinaryIO) -> Snapshot:
     if (decoder := _SNAPSHOTS.get(source.read(len(_MAGIC)))) is None:
-        raise SnapshotDamaged("it is no snapshot of this program's version")
+        raise SnapshotDamaged("it is not a snapshot of this program's version")
     try:
         head = decoder.decode(_read_frame(source))
     except (msgspec.DecodeError, ValueError, RecursionError) as error:

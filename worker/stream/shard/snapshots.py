@@ -67,7 +67,7 @@ class SnapshotFolder:
             except FileNotFoundError:
                 pass  # another worker has just put a newer one in its place
             except OSError as error:
-                _log.warning("other users may read %s (%s): make it its user's alone", file, error.strerror)
+                _log.warning("other users may read %s (%s): let only its owner read it", file, error.strerror)
 
     def file(self, shard: int) -> Path:
         return self.folder / f"{topic_name(self.prefix, INDEX, self.generation)}-{shard}.snapshot"
@@ -104,7 +104,7 @@ def _why_not(head: Snapshot, shard: int, log: Log, policy: Policy) -> str | None
     if head.position > end:
         return f"it goes on at offset {head.position} of {INDEX}, which ends at {end}: the topic was made anew"
     if head.mark != mark_of(log, block.to):
-        return f"batch {block.to}, where it ends, is not, or no more, in {FINGERPRINTS} as it was"
+        return f"batch {block.to}, where it ends, is missing or different in {FINGERPRINTS}"
     return None
 
 
