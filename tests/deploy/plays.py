@@ -296,7 +296,7 @@ PLAYS: Final = (
         step=SHORT_STEP,
     ),
     Play(
-        "What counts and logs fails on a worker",
+        "Counting and logging fail on a worker",
         {f'dedup_observer_errors_total{{{W1}, method="sample"}}': count(0, 1)},
         "DedupObserverErrors",
         5,
@@ -318,7 +318,7 @@ PLAYS: Final = (
         885,
     ),
     Play(
-        "A shard restores, and does not come to its end",
+        "A shard restores, and does not finish",
         {f'dedup_shard_state{{{W1}, shard="0", state="restoring"}}': level(0, 1)},
         "DedupRestoreTooLong",
         900,

@@ -79,10 +79,10 @@ def test_pages_go_down_together_and_each_answer_takes_the_first_of_those_ahead(
     ready, first, second = heard(child, 3)
     assert ready.kind is FrameKind.READY
     assert [msgspec.msgpack.decode(frame.payload) for frame in (first, second)] == [1, 2]
-    with pytest.raises(Malformed, match="page 1, which is not the one it was to answer"):
+    with pytest.raises(Malformed, match="page 1, which is not the page it was given"):
         child.answered(first)  # before the child was called ready
     child.ready = True
-    with pytest.raises(Malformed, match="page 2, which is not the one it was to answer"):
+    with pytest.raises(Malformed, match="page 2, which is not the page it was given"):
         child.answered(second)
     assert [child.answered(frame).key for frame in (first, second)] == ["page 1", "page 2"]
     assert not child.ahead

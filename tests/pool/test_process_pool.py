@@ -61,7 +61,7 @@ def frame(kind: int, number: int, payload: bytes, length: int | None = None) -> 
 
 
 MALFORMED: dict[str, tuple[bytes, str]] = {
-    "a kind that there is not": (frame(99, 0, b""), "a frame of kind 99"),
+    "a kind that there is not": (frame(99, 0, b""), "a frame of the unknown kind 99"),
     "a payload without end": (frame(FrameKind.RESULT, 1, b"", 1 << 62), "4611686018427387904 bytes, at most 4194304"),
     "a ready child that has a payload": (frame(FrameKind.READY, 0, b"x"), "READY with 1 bytes, at most 0"),
     "ready once more": (frame(FrameKind.READY, 0, b""), "READY out of turn"),

@@ -48,12 +48,12 @@ OVERVIEW: Final = Dashboard(
                     "Shards without owner",
                     COUNT,
                     'max(dedup_shards{job="$job"}) - count(count by (shard) (dedup_shard_state{job="$job"}))',
-                    "While one has none, no page gets a verdict.",
+                    "While a shard has none, no page gets a verdict.",
                 ),
             ),
         ),
         Row(
-            "How much, and for how long still",
+            "Amounts, backlog and memory",
             (
                 stat("Judged in the last hour", BYTES, "sum(increase(dedup_page_bytes_total{@}[1h]))"),
                 stat(
@@ -67,7 +67,7 @@ OVERVIEW: Final = Dashboard(
                     "Time to catch up",
                     SECONDS,
                     f"{BACKLOG} / (-deriv({BACKLOG}[10m:]) > 0) or 0 * ({BACKLOG} == 0)",
-                    "As fast as in the last ten minutes. No number: more pages wait than before.",
+                    "At the speed of the last ten minutes. No number: more pages wait than before.",
                 ),
                 stat(
                     "Index, of its memory limit",
@@ -101,8 +101,8 @@ OVERVIEW: Final = Dashboard(
                     },
                     kind="table",
                     by="host",
-                    text="Those with most pages, and those that bring little but duplicates; `/hosts` of each worker "
-                    "has all of them.",
+                    text="Hosts with the most pages, and hosts that bring little but duplicates; `/hosts` of each "
+                    "worker has all of them.",
                 ),
                 Panel(
                     "Sections of sites that bring little but copies, last hour",
@@ -113,7 +113,7 @@ OVERVIEW: Final = Dashboard(
                     },
                     kind="table",
                     by="section",
-                    text="Host and first part of the path, # in place of numbers.",
+                    text="Host and first part of the path, with # for numbers.",
                 ),
                 Panel(
                     "Share of duplicates by spider and crawl",
@@ -134,7 +134,7 @@ OVERVIEW: Final = Dashboard(
                     "suffix: pages",
                     {"{{le}}": "sum by (le) (increase(dedup_distance_bucket{@}[1h]))"},
                     kind="histogram",
-                    text="Bits that differ from the page that is kept.",
+                    text="Bits in which a duplicate differs from the page that is kept.",
                 ),
                 Panel(
                     "From response to new page, last hour",
@@ -148,7 +148,7 @@ OVERVIEW: Final = Dashboard(
                     kind="table",
                     by="crawl",
                     width=12,
-                    text="The first two where the spiders' metrics are scraped.",
+                    text="The first two only if the spiders' metrics are scraped.",
                 ),
                 Panel(
                     "Dead letters by reason",
@@ -165,7 +165,7 @@ OVERVIEW: Final = Dashboard(
                     {"{{le}}": "sum by (le) (increase(dedup_changes_bucket{@}[1h]))"},
                     kind="histogram",
                     width=6,
-                    text="With `near.track_changes`: pairs of words that the last text of the URL had not.",
+                    text="With `near.track_changes`: pairs of words that the last text of the URL did not have.",
                 ),
             ),
         ),
@@ -189,7 +189,7 @@ OVERVIEW: Final = Dashboard(
                     "A round of the protocol",
                     SECONDS,
                     {f"{int(q * 100)} of 100": quantile(q, "dedup_round_seconds") for q in (0.5, 0.95)},
-                    text="From sending a batch of claims to its being decided by all shards.",
+                    text="From sending a batch of claims until the answers of all shards decide it.",
                 ),
                 Panel(
                     "Cores by worker, parsers included",
@@ -207,7 +207,7 @@ OVERVIEW: Final = Dashboard(
             (
                 Panel("Entries by shard", COUNT, {"{{shard}}": "max by (shard) (dedup_index_entries{@})"}),
                 Panel(
-                    "Skew: largest shard by the mean",
+                    "Skew: largest shard divided by the mean",
                     "none",
                     {
                         "skew": "max(max by (shard) (dedup_index_entries{@})) / "
@@ -257,7 +257,7 @@ OVERVIEW: Final = Dashboard(
                         "to the spool": f"sum(rate(dedup_spider_spooled_pages_total{{{CRAWL}}}{RATE}))",
                         "skipped": f"sum(rate(dedup_spider_skipped_pages_total{{{CRAWL}}}{RATE}))",
                     },
-                    text="Where `DEDUP_STATS_PORT` is set and scraped.",
+                    text="Only if `DEDUP_STATS_PORT` is set and scraped.",
                 ),
                 Panel(
                     "Bytes that Kafka has not confirmed",
@@ -376,8 +376,8 @@ WORKER: Final = Dashboard(
                     {"{{stage}}": f'sum by (stage) (rate(dedup_stage_seconds_total{{@, stage=~"{PARSERS}"}}{RATE}))'},
                     width=6,
                     stacked=True,
-                    text="Of its parsing processes together. `extract` takes the text out, `segment` cuts it into "
-                    "tokens, `pipes` carries pages and results.",
+                    text="All parsing processes of the worker together. `extract` takes the text out, `segment` cuts "
+                    "it into tokens, `pipes` carries pages and results.",
                 ),
                 Panel(
                     "Pages that wait, by partition",
@@ -425,7 +425,7 @@ WORKER: Final = Dashboard(
                     "Not yet in a block",
                     COUNT,
                     {"{{shard}}": "dedup_unflushed_entries{@}"},
-                    text="What the next owner would take from the logs.",
+                    text="What the next owner would read from the logs.",
                 ),
                 Panel(
                     "Memory",

@@ -79,8 +79,8 @@ def compile_apart(report: Callable[[str], None]) -> None:
         return
     report("compiling for this machine")
     _log.info(
-        "compiling for this machine, as numba's cache (NUMBA_CACHE_DIR) does not hold it yet: half a minute of a core "
-        "or more. Later starts take it from there"
+        "compiling for this machine, because numba's cache (NUMBA_CACHE_DIR) does not hold the code yet: this takes a "
+        "core half a minute or more. Later starts read it from the cache"
     )
     with ExitStack() as running:
         processes = [

@@ -127,7 +127,7 @@ def see_that_it_runs(worker: ModuleProcess) -> None:
     if worker.status is not None:
         raise Unavailable(
             f"{worker.name} ended with exit status {worker.status}; the end of its output:\n"
-            f"{worker.last_lines()}\nTry again once that is mended"
+            f"{worker.last_lines()}\nCorrect that and try again"
         )
 
 

@@ -84,7 +84,7 @@ def work(settings: Settings, asked: AskedToStop, server: HealthServer) -> int:
             announce("worker is running")
             if not runner.run():
                 _log.warning(
-                    "shutdown.seconds are over before all pages were committed; whoever owns them next does them again"
+                    "shutdown.seconds are over before all pages were committed; their next owner judges the rest"
                 )
         except Stop as stop:
             metrics.health.report([str(stop)])  # clients learn the reason until the logs are closed

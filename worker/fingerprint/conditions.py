@@ -57,14 +57,14 @@ def _comparable(near: ScopedNear, a: TitledRecord, b: TitledRecord) -> Condition
         if a.doubt or b.doubt:
             found += "a text that its title does not announce, with another title"
         else:
-            found += "titles alike" if alike(a.title_words, b.title_words) else "titles of other words"
+            found += "titles alike" if alike(a.title_words, b.title_words) else "titles with different words"
     else:
         found = "two sites"
         if max(a.doubt, b.doubt) >= TEMPLATE:
-            found += ", and a text under several titles of one"
+            found += ", and one site has the text under several titles"
         elif a.doubt or b.doubt:
             found += f", and a text that its title does not announce; at least {near.least_across} tokens are needed"
-    return Condition("their texts are their own, by titles and sites", found, near.comparable(a, b))
+    return Condition("by titles and sites, the texts are the pages' own", found, near.comparable(a, b))
 
 
 def _equal_texts(a: NearRecord, b: NearRecord) -> NearRule:

@@ -178,7 +178,9 @@ class Shard:
             ValueError: this shard is not ``by_url``.
         """
         if not self._by_url:
-            raise ValueError("without a table of URLs a shard knows no latest of one: make it with by_url=True")
+            raise ValueError(
+                "a shard without a table of URLs cannot find the latest entry of a URL: make it with by_url=True"
+            )
         lower = max(0, self._columns.first_after(expired_up_to) - self._columns.first)
         asked = self._asked(queries)
         found = np.full(len(queries), NO_SLOT, np.int64)

@@ -90,7 +90,7 @@ PAGES: Final = _counter(
 PAGE_BYTES: Final = _counter(
     "dedup_page_bytes_total",
     "bytes",
-    "Bodies of committed pages as they came, not compressed, by outcome: those of duplicates need not be kept.",
+    "Bodies of committed pages as they came, not compressed, by outcome; bodies of duplicates need not be kept.",
     "outcome",
     seeds=(("unique",), ("duplicate",), ("refetch",), ("dead",)),
 )
@@ -104,23 +104,23 @@ DUPLICATES: Final = _counter(
 SUSPECT_DUPLICATES: Final = _counter(
     "dedup_suspect_duplicates_total",
     "pages",
-    "Committed duplicates whose original is suspect: it takes a whole URL template whose titles all differ. They are "
-    "not dropped.",
+    "Committed duplicates of a suspect: a page that takes nearly a whole URL template as duplicates although their "
+    "titles all differ. They are not dropped.",
 )
 HOST_PAGES: Final = _counter(
     "dedup_host_pages_total",
     "pages",
-    "Committed pages by the host of their URL: the metrics.hosts hosts with most pages of late, and 20 more that bring "
-    "little but duplicates; the others together as other, none for pages without a host. A host that falls out of them "
-    "ends its series; /hosts has all of them.",
+    "Committed pages by the host of their URL: the metrics.hosts hosts with the most pages of late, and 20 more that "
+    "bring little but duplicates. other is all other hosts together, none is pages without a host. The series of a "
+    "host that falls out ends; /hosts has all hosts.",
     "host",
     "outcome",
 )
 CRAWL_PAGES: Final = _counter(
     "dedup_crawl_pages_total",
     "pages",
-    "Committed pages by the headers spider and job of the page: the 20 pairs with most pages of late, the others "
-    "together as other, none where a page has no such header. The label of the job is crawl, as Prometheus has a label "
+    "Committed pages by the headers spider and job of the page: the 20 pairs with the most pages of late. other is all "
+    "other pairs together, none a page without that header. The job's label is crawl, because Prometheus has a label "
     "job of its own.",
     "spider",
     "crawl",
@@ -129,8 +129,8 @@ CRAWL_PAGES: Final = _counter(
 SECTION_PAGES: Final = _counter(
     "dedup_section_pages_total",
     "pages",
-    "Committed pages by section of a site, which is the host and the first part of the path, # in place of numbers: up "
-    "to 20 sections that bring little but duplicates, and no others.",
+    "Committed pages by section of a site, which is the host and the first part of the path, with # for numbers: up to "
+    "20 sections that bring little but duplicates, and no others.",
     "section",
     "outcome",
 )
@@ -150,9 +150,9 @@ DISTANCE: Final = _histogram(
 CANONICAL: Final = _counter(
     "dedup_canonical_total",
     "pages",
-    "Committed pages that name a canonical URL (rel=canonical, else og:url), by whom they name and by their verdict. "
-    "names is self, original (the page that the verdict names) or other. They agree in original/duplicate, "
-    "self/unique and self/refetch.",
+    "Committed pages that name a canonical URL (rel=canonical, else og:url), by the page they name and by their "
+    "verdict. names is self, original (the page that the verdict names) or other. Page and verdict agree in "
+    "original/duplicate, self/unique and self/refetch.",
     "names",
     "outcome",
     seeds=(("self", "unique"), ("original", "duplicate")),
@@ -167,15 +167,15 @@ CHANGES: Final = _histogram(
 FINDINGS: Final = _counter(
     "dedup_findings_total",
     "findings",
-    "What was found out about survivors and told on the topic findings, by kind: preferred, soft-404 or suspect.",
+    "Findings about survivors, written to the topic findings, by kind: preferred, soft-404 or suspect.",
     "kind",
     seeds=(("preferred",), ("soft-404",), ("suspect",)),
 )
 FINDINGS_SKIPPED: Final = _counter(
     "dedup_findings_skipped_total",
     "pages",
-    "Pages that were left out when findings were looked for, behind the verdicts, which do not wait: at a long-url; of "
-    "a batch that came while too many waited (behind); or since that failed, see dedup_observer_errors_total.",
+    "Pages that the search for findings left out: their URL is too long (long-url), too many batches waited when "
+    "theirs came (behind), or the search failed, see dedup_observer_errors_total. Verdicts do not wait for it.",
     "reason",
     seeds=(("long-url",), ("behind",), ("failed",)),
 )
@@ -207,8 +207,8 @@ LAG_RECORDS: Final = _gauge(
 LAG_SECONDS: Final = _gauge(
     "dedup_lag_seconds",
     "seconds",
-    "Age of the oldest page that is held and not committed, by the broker's time stamp; where pages wait and none "
-    "comes, the time for which none came. 0 if nothing waits.",
+    "Age of the oldest page that is held and not committed, by the broker's time stamp; if pages wait on the broker "
+    "and none arrives, the time since that began. 0 if no page waits.",
 )
 HELD_PAGES: Final = _gauge("dedup_held_pages", "pages", "Pages consumed and not committed yet.")
 HELD_BYTES: Final = _gauge(
@@ -216,11 +216,11 @@ HELD_BYTES: Final = _gauge(
     "bytes",
     "Memory of the pages consumed and not committed yet, with 1 KiB added for each; bounded by commit.megabytes.",
 )
-PARSING: Final = _gauge("dedup_parsing_pages", "pages", "Pages that are with the parsing processes.")
+PARSING: Final = _gauge("dedup_parsing_pages", "pages", "Pages that the parsing processes hold.")
 
 # the protocol between workers
 
-ROUNDS: Final = _counter("dedup_rounds_total", "batches", "Batches that were decided, by whomever they were claimed.")
+ROUNDS: Final = _counter("dedup_rounds_total", "batches", "Batches that were decided, whichever worker claimed them.")
 BATCH_CLAIMS: Final = _histogram(
     "dedup_batch_claims",
     "claims",
@@ -238,20 +238,21 @@ ANSWERS: Final = _counter("dedup_answers_total", "answers", "Answers that this w
 STOOD_IN: Final = _counter(
     "dedup_stood_in_answers_total",
     "answers",
-    "Those among them that a standby gave, because the shard's active holder had been silent for index.hedge_ms.",
+    "Those of dedup_answers_total that a standby gave, because the shard's active holder had been silent for "
+    "index.hedge_ms.",
 )
-COMMITS: Final = _counter("dedup_commits_total", "transactions", "Transactions that are through.")
+COMMITS: Final = _counter("dedup_commits_total", "transactions", "Transactions that were committed.")
 COMMIT_FAILURES: Final = _counter(
     "dedup_commit_failures_total",
     "transactions",
-    "Transactions of unknown outcome; their partitions are taken up anew from the committed offset. Pages of one that "
-    "was committed after all are in no count here.",
+    "Transactions of unknown outcome; their partitions go on from the committed offset. If such a transaction was "
+    "committed after all, its pages are in no count.",
 )
 WRITTEN_BYTES: Final = _counter(
     "dedup_written_bytes_total",
     "bytes",
-    "What was handed to the Kafka client, by topic, compressed as topics.compression says. Brokers keep it "
-    "topics.replication_factor times; what was sent again after an error is in it again.",
+    "Bytes handed to the Kafka client, by topic, compressed as topics.compression says. Brokers keep them "
+    "topics.replication_factor times; a record that is sent again after an error counts again.",
     "topic",
     seeds=(
         *(("deduplicated",), ("verdicts",), ("dead-letters",), ("jobs",)),
@@ -261,14 +262,14 @@ WRITTEN_BYTES: Final = _counter(
 REPLAY_MARGIN: Final = _gauge(
     "dedup_replay_margin_ratio",
     "ratio",
-    "How far the beginning of a log is from the oldest place that this worker's partitions and shards would read it "
-    "again from: 1 at the log's end or while nothing of it was removed, 0 where removing more loses what is needed.",
+    "How far Kafka is from removing the oldest record of a log that this worker's partitions and shards would read "
+    "again: 1 at the log's end or while nothing was removed, 0 if the next removal loses a needed record.",
     "log",
 )
 UNREADABLE: Final = _counter(
     "dedup_unreadable_records_total",
     "records",
-    "Records on our own topics that none of our versions wrote; passed over.",
+    "Records on our own topics that no version of this program wrote; they are passed over.",
     "topic",
     seeds=(("fingerprints",), ("answers",), ("index",)),
 )
@@ -284,7 +285,7 @@ ENTRIES: Final = _gauge("dedup_index_entries", "entries", "Survivors that an own
 INDEX_BYTES: Final = _gauge(
     "dedup_index_bytes",
     "bytes",
-    "Memory of an owned shard: what is tables (columns and look-up tables) or urls (compressed URLs).",
+    "Memory of an owned shard by part: tables (columns and look-up tables) or urls (compressed URLs).",
     "shard",
     "part",
 )
@@ -297,8 +298,8 @@ MEMORY_LIMIT: Final = _gauge(
 LARGEST_BUCKET: Final = _gauge(
     "dedup_index_largest_bucket_entries",
     "entries",
-    "Entries in the fullest bucket of an owned shard: what its slowest look-up reads. Shards are measured in turn, the "
-    "larger they are the more seldom.",
+    "Entries in the fullest bucket of an owned shard: what its slowest look-up reads. Shards are measured in turn, "
+    "larger ones less often.",
     "shard",
 )
 SPLITS: Final = _gauge(
@@ -312,13 +313,13 @@ LOOK_UPS: Final = _counter("dedup_look_ups_total", "look-ups", "Fingerprints loo
 CANDIDATES: Final = _counter(
     "dedup_candidates_total",
     "entries",
-    "Index entries compared for them; divided by dedup_look_ups_total: candidates a look-up.",
+    "Index entries compared in look-ups; divided by dedup_look_ups_total: candidates per look-up.",
 )
 FORGOTTEN: Final = _counter(
     "dedup_forgotten_entries_total",
     "entries",
-    "Entries that `python -m worker forget` had a shard forget; by each holder of the shard, and again at each restart "
-    "that reads the record again. Their memory is given back when they expire or the shard is restored.",
+    "Entries that `python -m worker forget` had a shard forget. Each holder of the shard counts them, and again at "
+    "each restart that reads the record again. Their memory is freed when they expire or the shard is restored.",
 )
 EXPIRED: Final = _counter("dedup_expired_entries_total", "entries", "Entries removed from memory, past near.ttl_days.")
 UNFLUSHED: Final = _gauge(
@@ -332,7 +333,7 @@ FLUSH_ERRORS: Final = _counter(
     "dedup_flush_errors_total", "blocks", "Blocks whose sending failed; each is sent again under another key."
 )
 DAMAGED_BLOCKS: Final = _counter(
-    "dedup_damaged_blocks_total", "blocks", "Blocks dropped in a restore, because what lies before them is missing."
+    "dedup_damaged_blocks_total", "blocks", "Blocks dropped in a restore, because blocks before them are missing."
 )
 RESTORE_PROGRESS: Final = _gauge(
     "dedup_restore_progress_ratio",
@@ -379,8 +380,8 @@ PARSER_REPLACEMENTS: Final = _counter(
 OBSERVER_ERRORS: Final = _counter(
     "dedup_observer_errors_total",
     "errors",
-    "Exceptions in what counts, logs and looks for findings, by the method that raised. They cost numbers, log lines "
-    "and findings, no page and no verdict; the first of each kind is in the log.",
+    "Exceptions in the code that counts, logs and looks for findings, by the method that raised them. They cost "
+    "numbers, log lines and findings, but no page and no verdict; the first of each kind is in the log.",
     "method",
     seeds=(("sample",), ("committed",)),
 )
@@ -396,8 +397,8 @@ READY: Final = _gauge("dedup_ready", "truth value", "1 when /readyz says 200, as
 LEAVING: Final = _gauge(
     "dedup_leaving",
     "truth value",
-    "1 from when the worker was told to leave for good (SIGUSR1). It waits for a scrape at its end, so that it is not "
-    "missed.",
+    "1 from the moment when the worker was told to leave for good (SIGUSR1). At its end it waits for a scrape, so that "
+    "no alert takes it for absent.",
 )
 SHARDS: Final = _gauge("dedup_shards", "shards", "Shards of the index of all workers together: topics.shards.")
 HOLDERS: Final = _gauge("dedup_shard_holders", "workers", "Workers that are to hold each shard: index.replicas.")
@@ -407,7 +408,7 @@ PARTITIONS: Final = _gauge(
 BUILD_INFO: Final = _gauge(
     "dedup_build_info",
     "always 1",
-    "What runs: versions of this program, Python and the Kafka client.",
+    "Versions of this program, Python and the Kafka client.",
     "version",
     "python",
     "kafka_client",
@@ -415,8 +416,8 @@ BUILD_INFO: Final = _gauge(
 SETTINGS_INFO: Final = _gauge(
     "dedup_settings_info",
     "always 1",
-    "What it runs with: the scheme (a hash of all that a verdict depends on), near.predicate, near.k, index.layout, "
-    "topics.shards, output.mode, topics.generation. Workers of one job have the same.",
+    "Settings of the worker: the scheme (a hash of all that a verdict depends on), near.predicate, near.k, "
+    "index.layout, topics.shards, output.mode, topics.generation. They are the same in all workers of one job.",
     "scheme",
     "predicate",
     "k",

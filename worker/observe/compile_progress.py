@@ -33,8 +33,8 @@ def compiling(report: Callable[[str], None], clock: Callable[[], float] = time.m
         if begun is None:
             begun = clock()
             _log.info(
-                "compiling for this machine, as numba's cache (NUMBA_CACHE_DIR) does not hold it yet: half a "
-                "minute of a core or more. The parsing processes and later starts take it from there"
+                "compiling for this machine, because numba's cache (NUMBA_CACHE_DIR) does not hold the code yet: this "
+                "takes a core half a minute or more. The parsing processes and later starts read it from the cache"
             )
         tell()
 

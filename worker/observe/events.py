@@ -43,8 +43,8 @@ class EventLog(Observer):
         _log.info("shard %d: restored %d entries from %d blocks", shard, entries, blocks, extra=about)
         if damaged:
             _log.warning(
-                "shard %d: %d blocks lie above the end of what is known without a gap; they were left out and the logs "
-                "are read instead. Look with `python -m worker index inspect`",
+                "shard %d: %d blocks lie above a gap; they were left out, and the worker reads the logs instead. Look "
+                "with `python -m worker index inspect`",
                 shard,
                 damaged,
                 extra=about,
@@ -71,8 +71,8 @@ class EventLog(Observer):
             _log.info("shard %d: forgot %d entries, %s (record %d)", shard, entries, words, offset, extra=about)
         else:
             _log.warning(
-                "shard %d: record %d is void, %s is not forgotten: blocks cannot name more than was forgotten before. "
-                "Copy the index (`python -m worker index copy`), and forget it in the new generation",
+                "shard %d: record %d is void, %s is not forgotten: blocks can name no more requests to forget than "
+                "they do. Copy the index (`python -m worker index copy`), and forget it in the new generation",
                 shard,
                 offset,
                 words,

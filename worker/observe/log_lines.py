@@ -110,8 +110,9 @@ def _say_what_timed_out(record: logging.LogRecord) -> None:
     seconds = float(str(milliseconds)) / 1000
     if node.startswith(COORDINATOR):
         record.msg = (
-            "the coordinator of a group has not answered this member for %g s: it waits for another member that is "
-            "silent, until that one's kafka.session_timeout_seconds are over, or is away. It is asked again"
+            "the coordinator of a group has not answered this member for %g s: it waits for another member, which is "
+            "silent, until that member's kafka.session_timeout_seconds are over, or it is away itself. This worker "
+            "asks again"
         )
         record.args = (seconds,)
     else:

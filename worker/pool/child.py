@@ -221,7 +221,7 @@ class ParserProcess(Generic[K]):
             Malformed: it belongs to none, or not to the first.
         """
         if not self.ready or not self._first_is_sent() or self.ahead[0].number != outcome.number:
-            raise Malformed(f"an answer to page {outcome.number}, which is not the one it was to answer")
+            raise Malformed(f"an answer to page {outcome.number}, which is not the page it was given")
         self._answered = self._ends.popleft()
         self.alone = False
         return self.ahead.popleft()

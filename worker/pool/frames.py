@@ -106,7 +106,7 @@ def head_of(received: bytearray, start: int, result_bytes: int) -> tuple[FrameKi
     code, number, length = OUTCOME.unpack_from(received, start)
     kind = _KINDS.get(code)
     if kind is None:
-        raise Malformed(f"a frame of kind {code}, which there is not")
+        raise Malformed(f"a frame of the unknown kind {code}")
     if length > most_bytes(kind, result_bytes):
         raise Malformed(
             f"a frame of kind {kind.name} with {length} bytes, at most {most_bytes(kind, result_bytes)} are allowed"

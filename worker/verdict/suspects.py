@@ -210,8 +210,8 @@ def own_title(title: int) -> int:
 def in_words(finding: SurvivorFinding) -> str:
     """The log's message about a suspect."""
     return (
-        f"{finding.url} may be taken for others: {finding.copies} pages of one URL template, nine in ten of those that "
-        f"came, are its duplicates under titles that all differ; the last one is {finding.page}. Compare the two with "
-        "`python -m worker explain`. If they are different, little text of their own was found, or near.threshold is "
-        "too low for this site. From here on such pages are marked suspect and not dropped"
+        f"other pages may be taken for {finding.url}: {finding.copies} pages of one URL template, nine in ten of those "
+        f"that came, are its duplicates although their titles all differ; the last one is {finding.page}. Compare the "
+        "two with `python -m worker explain`. If they are different, little text of their own was found, or "
+        "near.threshold is too low for this site. From now on such pages are marked suspect and not dropped"
     )
