@@ -45,27 +45,30 @@ RULES: Final = (
         NO_SCRIPTS,
         "no-scripts",
         False,
-        "What is for those who run no scripts is shown where it holds most of the page: a crawler runs none, and some "
+        "Text for browsers without scripts is shown if it holds most of the page: a crawler runs no scripts, and some "
         "forums write the whole thread there.",
     ),
     Rule(
-        UNSEEN, "unseen", True, "What browsers do not show is no text: scripts, templates, choices, letters of no size."
+        UNSEEN,
+        "unseen",
+        True,
+        "Browsers do not show scripts, templates, choices and letters of no size, so these are no text.",
     ),
-    Rule(COMMENTS, "comments", True, "What is called comments is the readers', and differs between two copies."),
+    Rule(COMMENTS, "comments", True, "Blocks named comments come from readers, and differ between two copies."),
     Rule(
         MEANING,
         "meaning",
         True,
-        "Navigation, sidebars, footers, dialogs and page headers are beside the content by their element or role.",
+        "Navigation, sidebars, footers, dialogs and page headers are not content, by their element or role.",
     ),
-    Rule(HIDDEN, "hidden", True, "What is hidden by its attributes is not read, unless it is most of the page."),
+    Rule(HIDDEN, "hidden", True, "Text that its attributes hide is not read, unless it is most of the page."),
     Rule(
         NAMED,
         "named",
         True,
-        "Authors call menus, sidebars, advertising, consent, related pages and sharing so, in class and id.",
+        "Authors name menus, sidebars, advertising, consent, related pages and sharing as such, in class and id.",
     ),
-    Rule(WEAKLY_NAMED, "weakly-named", True, "The same by words that mean other things as well, for small parts."),
+    Rule(WEAKLY_NAMED, "weakly-named", True, "The same for small parts, by words that also mean other things."),
     Rule(
         PANELS,
         "panels",
@@ -77,56 +80,57 @@ RULES: Final = (
         COMMENTS_ALL,
         "comments-are-all",
         False,
-        "Where little is left without the comments, or they have the longest text, they are the content: a thread of a "
+        "If little is left without the comments, or they have the longest text, they are the content: a thread of a "
         "forum is its replies.",
     ),
     Rule(
         NAMES_LIE,
         "names-lie",
         False,
-        "Where the names would take most of the prose, or the longest text, they are not believed: page builders call "
-        "each paragraph a widget, others the whole page a banner.",
+        "If the names would take most of the prose, or the longest text, they are not believed: some page builders "
+        "call each paragraph a widget, others the whole page a banner.",
     ),
     Rule(
         POSTS,
         "posts",
         True,
-        "Siblings that each have a line with author and date are comments, whatever they are called, where an article "
-        "stands beside them that is longer than they are.",
+        "Siblings that each have a line with author and date are comments, whatever their names, if an article that is "
+        "longer than they are stands next to them.",
     ),
     Rule(
         REMARKS,
         "remarks",
         True,
-        "Behind an article, pieces of prose under a date each are what readers say to it, in blocks of whatever shape.",
+        "After an article, pieces of prose that each stand under a date are remarks of readers, in blocks of whatever "
+        "shape.",
     ),
     Rule(
         FURNITURE,
         "furniture",
         True,
-        "What many posts of a thread have at one place, and is prose in none, says who wrote when, and what can be "
-        "done with it; so do signatures, and what stands between posts.",
+        "Lines that many posts of a thread have at one place, and that are prose in none, name author, date and "
+        "actions. They are not content; neither are signatures and text between posts.",
     ),
     Rule(
         ANOTHER_PAGES,
         "another-pages",
         True,
-        "A block whose heading links elsewhere, or that repeats the shape of the page's own under another heading, is "
-        "another page's: the next article, a teaser, what a month's archive has below a post.",
+        "A block belongs to another page if its heading links elsewhere, or if it repeats the shape of the page's own "
+        "block under another heading: the next article, a teaser, further posts in a month's archive.",
     ),
     Rule(OUTSIDE, "outside", True, "The content is the part that holds most of the prose, looked for from outside in."),
     Rule(
         SECTIONS,
         "sections",
         False,
-        "A part that has most of the prose, in several pieces, does not stand for its neighbours of prose: a landing "
-        "page is made of them.",
+        "If a part holds most of the prose, in several pieces, its neighbours with prose are content, too: a landing "
+        "page is made of such parts.",
     ),
     Rule(
         LISTING,
         "listing",
         False,
-        "A few sentences with fewer words than what stands beside them introduce a list: of products, of articles, of "
+        "A few sentences with fewer words than the blocks next to them introduce a list: of products, of articles, of "
         "places.",
     ),
     Rule(TITLE, "main-heading", False, "The main heading belongs to the content wherever it stands."),
@@ -134,29 +138,29 @@ RULES: Final = (
         LINKED_LINES,
         "linked-lines",
         True,
-        "Lines of nothing but links, behind the last paragraph of an article or a few between two of them, name other "
-        "pages: what to read next.",
+        "Lines of nothing but links, after the last paragraph of an article or a few between two paragraphs, name "
+        "other pages to read next.",
     ),
     Rule(
         REPEATED,
         "repeated",
         True,
-        "A passage that a page says twice is read once: posts are quoted, and a text stands there for wide screens and "
-        "once more for narrow ones.",
+        "A passage that a page says twice is read once: posts are quoted, and some texts stand there once for wide "
+        "screens and once for narrow ones.",
     ),
     Rule(
         EMBEDDED,
         "embedded",
         True,
-        "Where little is shown and the page's scripts hold many times as much prose, as JSON-LD or as the state that a "
-        "program starts from, what is shown is the shell, the same on all pages of a site.",
+        "If a page shows little and its scripts hold many times as much prose, as JSON-LD or as the state that a "
+        "program starts from, it shows only a shell, the same on all pages of a site.",
     ),
     Rule(
         NOTICE,
         "notice",
         True,
         "A few words that only ask for scripts or patience stand where a script would have put the page: all pages of "
-        "an application have the same.",
+        "an application have the same words.",
     ),
 )
 """In their order. Rules that keep stand after the rules that they undo."""
