@@ -1,10 +1,10 @@
 """Before a pod of a worker ends: if it does not come back, have the worker leave its groups when it has drained.
 
 A worker has the pod's name as its kafka.instance_id, so its groups wait for it until its session ends. That is what a
-rolling update wants, and not what a smaller number of replicas does: the verdicts of all wait then. A pod is not told
+rolling update wants, and not what a smaller number of replicas does: the verdicts of all wait then. A pod does not learn
 which of the two it is, so this asks: a StatefulSet that wants fewer pods, or is deleted, does not bring this one back.
 
-Where that cannot be asked it ends with 1, which Kubernetes reports as the event FailedPreStopHook with these words, and
+If the answer does not come, it ends with 1, which Kubernetes reports as the event FailedPreStopHook with these words, and
 the worker keeps its places: then `crawl-dedup leave POD`, in a pod that stays, gives them to the others.
 """
 
@@ -53,6 +53,6 @@ if __name__ == "__main__":
     try:
         stays = comes_back(os.environ["DEDUP_KAFKA__INSTANCE_ID"])
     except (OSError, LookupError, ValueError) as error:
-        sys.exit(f"whether this pod comes back is not known, so its worker keeps its places: {error!r}")
+        sys.exit(f"cannot find out whether this pod comes back, so its worker keeps its places: {error!r}")
     if not stays:
         os.kill(WORKER, signal.SIGUSR1)

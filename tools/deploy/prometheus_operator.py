@@ -19,7 +19,7 @@ WRITTEN: Final = """\
 """
 WITHOUT_NAMESPACE: Final = """\
 # Alerts are by job and have no label namespace, so your Alertmanager needs alertmanagerConfigMatcherStrategy of the
-# type None; else the operator lets this apply to none of them. Name a receiver as alertmanager.yml shows.
+# type None; otherwise the operator applies this to no alert. Name a receiver as alertmanager.yml shows.
 """
 MATCHER: Final = re.compile(r'(\w+) (=~|!=|=) "([^"]*)"')
 
