@@ -160,8 +160,8 @@ CANONICAL: Final = _counter(
 CHANGES: Final = _histogram(
     "dedup_changes",
     "share",
-    "Share of each committed page's pairs of neighbouring words that are new since the last text of its URL that "
-    "survived (near.track_changes); 0 for the same text. Pages without such a text are not counted.",
+    "Share of a committed page's pairs of neighbouring words that the last surviving text of its URL did not have "
+    "(near.track_changes); 0 for the same text. Pages without such a text are not counted.",
     (0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9),
 )
 FINDINGS: Final = _counter(
@@ -191,7 +191,7 @@ UNREAD_HEADERS: Final = _counter(
 LATENCY: Final = _histogram(
     "dedup_latency_seconds",
     "seconds",
-    "Time from a page's arrival at the broker to its verdict being visible. By two clocks: the broker's and this "
+    "Time from a page's arrival at the broker until its verdict is visible, by two clocks: the broker's and this "
     "machine's.",
     (0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800, 7200),
 )
@@ -230,7 +230,7 @@ BATCH_CLAIMS: Final = _histogram(
 ROUND_SECONDS: Final = _histogram(
     "dedup_round_seconds",
     "seconds",
-    "Time from sending a batch of this worker to its being decided: all shards of all workers have answered.",
+    "Time from when this worker sends a batch until it is decided: all shards of all workers have answered.",
     (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
 )
 CLAIMS_RESENT: Final = _counter("dedup_resent_claims_total", "claims", "Claims sent again after a send error.")

@@ -191,7 +191,7 @@ def test_who_comes_back_under_its_own_name_goes_on(world: KafkaUnderTest, monkey
     world.until("it comes back", lambda: bool(pages.poll()) and not pages.membership().evicted)
     assert pages.membership().member != before.member
     assert world.ended(log.transact([], {0: Committed(1, "")}, before)) == [Sent.FAILED]
-    assert "was lost while it was made" in log.failing()[0]
+    assert "lost a partition of the transaction while making it" in log.failing()[0]
     with monkeypatch.context() as too_late:  # it is evicted between the proof and its use
         too_late.setattr(pages, "proof", lambda membership, *_: membership.proof)
         assert world.ended(log.transact([], {0: Committed(1, "")}, before)) == [Sent.FAILED]

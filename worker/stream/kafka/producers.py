@@ -265,7 +265,7 @@ class Transactor(threading.Thread):
         if refused is not None:
             output, error = refused
         if isinstance(error, errors.FencedInstanceIdError) and not self._members.is_current(job.membership):
-            about, error = "a transaction", errors.CommitFailedError("this worker has since joined its group anew")
+            about, error = "a transaction", errors.CommitFailedError("this worker has joined its group anew since then")
         elif refused is not None:
             about = f"a record of topic {self._topic(output.topic)}"
             if output.source is not None:

@@ -195,7 +195,7 @@ def _entries_of(payload: bytes) -> Entries:
         }
         for _, size, skip, count in piece.urls:
             if skip < 0 or count < 0 or skip + count > size:
-                raise ValueError(f"a group of {size} URLs has no {count} behind {skip}")
+                raise ValueError(f"a group of {size} URLs has no {count} URLs after the first {skip}")
         return Entries(**columns, urls=UrlRun(Group(*group) for group in piece.urls))
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise SnapshotDamaged(f"a piece cannot be read: {error}") from error

@@ -298,7 +298,7 @@ class KafkaPages(Member, PageGroup):
             now = self.consumer.group_metadata()
             generation = self.changes.kept(owned, membership.generation)
             if now.member_id != membership.member or generation is None:
-                raise errors.CommitFailedError("a partition of the transaction was lost while it was made")
+                raise errors.CommitFailedError("this worker lost a partition of the transaction while making it")
             if generation == now.generation_id:
                 return now
             time.sleep(ASSIGNED_LOOK_SECONDS)
