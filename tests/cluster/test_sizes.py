@@ -128,7 +128,7 @@ def test_a_record_that_a_topic_does_not_take_any_more_ends_the_worker_and_is_not
         r"topics\.max_message_bytes",
     )
     cluster.workers.clear()
-    ended(cluster.start_worker(), 2, rf"{cluster.prefix}{topic} takes records of 2500 bytes", "--alter-config")
+    ended(cluster.start_worker(), 2, rf"{cluster.prefix}{topic} takes records of at most 2500 bytes", "--alter-config")
     cluster.workers.clear()
 
     alter(cluster, topic, max_message_bytes=str(9 * MIB))

@@ -150,7 +150,7 @@ def test_what_is_written_fits_into_topics_that_take_less_than_the_settings_say(
 
 def test_a_topic_that_may_not_take_a_verdict_is_refused() -> None:
     with pytest.raises(
-        UsageError, match=r"dedup\.verdicts takes records of 120000 bytes \(max\.message\.bytes\).*--alter"
+        UsageError, match=r"dedup\.verdicts takes records of at most 120000 bytes \(max\.message\.bytes\).*--alter"
     ):
         limits(list(SPECS.values()), [smaller(VERDICTS, 120_000)])
 

@@ -125,7 +125,7 @@ def test_urls_that_a_group_does_not_hold_are_refused(
 ) -> None:
     entries = Entries.from_rows(LOG.rows(-1, 2))
     monkeypatch.setattr(snapshot_file, "groups_of", lambda urls: [Group(pack_group(urls), len(urls), skip, len(urls))])
-    with pytest.raises(SnapshotDamaged, match=f"has no {len(entries)} behind {skip}"):
+    with pytest.raises(SnapshotDamaged, match=f"has no {len(entries)} URLs after the first {skip}"):
         rows(written(tmp_path, entries))
 
 
