@@ -1,11 +1,12 @@
 """Before a pod of a worker ends: if it does not come back, have the worker leave its groups when it has drained.
 
 A worker has the pod's name as its kafka.instance_id, so its groups wait for it until its session ends. That is what a
-rolling update wants, and not what a smaller number of replicas does: the verdicts of all wait then. A pod does not learn
-which of the two it is, so this asks: a StatefulSet that wants fewer pods, or is deleted, does not bring this one back.
+rolling update wants, and not what a smaller number of replicas does: the verdicts of all wait then. A pod does not
+learn which of the two it is, so this asks: a StatefulSet that wants fewer pods, or is deleted, does not bring this one
+back.
 
-If the answer does not come, it ends with 1, which Kubernetes reports as the event FailedPreStopHook with these words, and
-the worker keeps its places: then `crawl-dedup leave POD`, in a pod that stays, gives them to the others.
+If the answer does not come, it ends with 1, which Kubernetes reports as the event FailedPreStopHook with these words,
+and the worker keeps its places: then `crawl-dedup leave POD`, in a pod that stays, gives them to the others.
 """
 
 import json
