@@ -57,7 +57,7 @@ STATS: Final[Mapping[str, str]] = {
     SPOOL_WRITTEN: "pages written to the spool",
     SPOOL_LEFT: "pages in the spool when the crawl ended, for the next one or `python -m crawler_plugin.spool`",
     SPOOL_DAMAGED: "places of the spool that were torn or damaged and passed over, each named in the log",
-    SPOOL_ERRORS: "times that the spool took a page not, or not all pages: disk or `DEDUP_SPOOL_BYTES` full",
+    SPOOL_ERRORS: "times that the spool did not take a page, or not all pages: disk or `DEDUP_SPOOL_BYTES` full",
     SKIPPED + "no_body": "items without body and text",
     SKIPPED + "bad_body": "items whose body or text is neither bytes nor str",
     SKIPPED + "bad_url": "items, and captured responses, without an absolute URL",
@@ -71,15 +71,15 @@ STATS: Final[Mapping[str, str]] = {
     SKIPPED
     + "switched_off": "responses whose request has `dedup` in its meta, and items whose field `dedup`, is False",
     UNREAD + "FIELD": "values of `status`, `encoding`, `content_type`, `fetched` or `dedup_scope` that could not be "
-    "used; the page went without",
-    MARKUP: "items whose `text` looks like markup, of which nothing is extracted: it belongs in `body`",
+    "used; the page was sent without them",
+    MARKUP: "items whose `text` looks like markup, from which no text is extracted: it belongs in `body`",
     TRUNCATED: "pages of which only the beginning was sent, as they were larger than `DEDUP_MAX_PAGE_BYTES` or than "
     "the topic takes",
     OVERSIZE: "pages not sent, as they were too large",
     OVERSIZE_AT_BROKER: "those of them that were larger than the topic takes (its `max.message.bytes`)",
     SEND_ERRORS: "errors after which the connection was made anew and pages sent again",
     WAITED_PAGES: "pages that waited, as `DEDUP_BUFFER_BYTES` were unconfirmed",
-    WAITED_SECONDS: "how long, all added up",
+    WAITED_SECONDS: "seconds that these pages waited, in total",
     VERDICT + "unique": "pages whose verdict an item could learn (`DEDUP_MODE=local`, `DEDUP_AWAIT`), by the verdict; "
     "'dead' are those that could not be read",
     VERDICT + "duplicate": "the same",
@@ -87,29 +87,30 @@ STATS: Final[Mapping[str, str]] = {
     VERDICT + "dead": "the same",
     SUSPECT: "those of the duplicates whose original is suspect; they are not dropped",
     WITHOUT_VERDICT + "late": "items that passed with `dedup` None, as the verdict was not there after `DEDUP_AWAIT`",
-    WITHOUT_VERDICT + "spooled": "items that did, as their page went to the spool",
-    WITHOUT_VERDICT + "too_large": "items that did, as their page is larger than the topic takes",
+    WITHOUT_VERDICT + "spooled": "items that passed with `dedup` None, as their page went to the spool",
+    WITHOUT_VERDICT + "too_large": "items that passed with `dedup` None, as their page is larger than the topic takes",
     CALLBACK_WITHOUT_VERDICT
-    + "late": "callbacks of `DEDUP_AWAIT_RESPONSES` that were called without a verdict, for the reason that is named",
+    + "late": "callbacks of `DEDUP_AWAIT_RESPONSES` that were called without a verdict, by the reason",
     CALLBACK_WITHOUT_VERDICT + "spooled": "the same",
     CALLBACK_WITHOUT_VERDICT + "too_large": "the same",
     UNJUDGED: "pages that could not be judged, as the index or the disk was full; their items pass with `dedup` None",
     DROPPED + "REASON": "items dropped by `DEDUP_DROP`, by the reason of the verdict, as `exact-text`",
-    WOULD_DROP + "REASON": "items that `DEDUP_DRY_RUN` let pass, likewise",
+    WOULD_DROP + "REASON": "items that would have been dropped without `DEDUP_DRY_RUN`, by the reason of the verdict",
     UNDROPPED: "items that passed though they were to be dropped, as they could not be written to `DEDUP_DROPPED`",
-    UNTOLD: "items that have no field for the verdict, or a captured page that is unknown; they pass without it",
+    UNTOLD: "items without a field for the verdict, or whose captured page is unknown; they pass without the verdict",
     FEEDBACK + "postponed": "requests put behind all others by `DEDUP_FEEDBACK`, as their template gave only copies; "
-    "with `DEDUP_DRY_RUN` and `DEDUP_FEEDBACK_DRY_RUN` here and below those that would have been",
+    "with `DEDUP_DRY_RUN` and `DEDUP_FEEDBACK_DRY_RUN`, here and below, requests to which this would have happened",
     FEEDBACK + "waited": "requests put back by one step, as the first ones like them had no verdict yet",
     FEEDBACK + "doubted": "requests put behind all but the postponed ones, as the first ones like them were copies",
     FEEDBACK + "dropped": "requests dropped as their template gave only copies",
-    FEEDBACK + "explored": "requests made in spite of it",
+    FEEDBACK + "explored": "requests made although their template gave only copies, to see whether new content has "
+    "come",
     FEEDBACK + "over_budget": "requests dropped by `DEDUP_FEEDBACK_BUDGET`",
-    FEEDBACK_ERRORS: "verdicts that were not learned from, and requests let go, since `DEDUP_FEEDBACK` failed on their "
+    FEEDBACK_ERRORS: "verdicts ignored, and requests made without a decision, since `DEDUP_FEEDBACK` failed on their "
     "URL; the first of each kind is in the log",
-    FEEDBACK_BY + "TEMPLATE": "of the postponed and dropped ones those of a template or a group of them, of at most 20 "
-    "with the most",
-    MOST_BUFFERED: "the most bytes that were unconfirmed at a time, with 1 KiB added a page",
+    FEEDBACK_BY + "TEMPLATE": "postponed and dropped requests of one template or group of templates; the 20 with the "
+    "most are shown",
+    MOST_BUFFERED: "peak of unconfirmed bytes, with 1 KiB added for each page",
 }
 """Every stat and what it counts."""
 

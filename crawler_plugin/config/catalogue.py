@@ -52,13 +52,14 @@ SETTINGS: Final[Mapping[str, Setting]] = {
         "kafka",
         choice("kafka", "local"),
         "`kafka`: pages are published, and workers judge them. `local`: a process that the crawl starts judges them, "
-        "without Kafka, and each item is told the verdict on its page.",
+        "without Kafka, and each item gets the verdict on its page.",
     ),
     "DEDUP_STATE": Setting(
         None,
         path("the path of a folder, in which %(spider)s and %(job)s stand for their names; needs DEDUP_MODE local"),
-        "Where `local` keeps what it has judged, for the next crawl. One crawl at a time may use it. By default "
-        "`dedup` in `JOBDIR`; without one only the pages of this crawl are compared with each other.",
+        "The folder in which `local` keeps the pages that it has judged, for the next crawl. One crawl at a time may "
+        "use it. By default `dedup` in `JOBDIR`; without a `JOBDIR` only the pages of this crawl are compared with "
+        "each other.",
     ),
     "DEDUP_CONFIG": Setting(
         None,
@@ -69,13 +70,14 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "DEDUP_LOCAL_PYTHON": Setting(
         None,
         path("the path of a Python interpreter; needs DEDUP_MODE local"),
-        "What judges the pages of `local`: an environment with crawl-dedup in it. By default the one of the crawl.",
+        "The interpreter that judges the pages of `local`; its environment has crawl-dedup. By default that of the "
+        "crawl.",
     ),
     "DEDUP_AWAIT": Setting(
         0.0,
         seconds(3600),
-        "How long an item waits for the worker's verdict on its page, which it is told in the field `dedup`; None "
-        "where it is not there by then. 0: items do not wait. With `DEDUP_MODE` local they always wait.",
+        "How long an item waits for the worker's verdict on its page. Its field `dedup` gets the verdict, or None if "
+        "there is none by then. 0: items do not wait. With `DEDUP_MODE` local they always wait.",
     ),
     "DEDUP_AWAIT_RESPONSES": Setting(
         False,
@@ -86,7 +88,7 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "DEDUP_GENERATION": Setting(
         "",
         name(30),
-        "Of which workers the verdicts are that `DEDUP_AWAIT` waits for: their `topics.generation`.",
+        "The `topics.generation` of the workers whose verdicts `DEDUP_AWAIT` waits for.",
     ),
     "DEDUP_DROP": Setting(
         False,
@@ -101,8 +103,8 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "DEDUP_DROPPED": Setting(
         None,
         path("the path of a file, in which %(spider)s and %(job)s stand for their names; needs DEDUP_DROP"),
-        "Where dropped items go, with their verdicts, as JSON lines; those of each crawl behind those of the last. An "
-        "item that cannot be written there passes. By default they are gone.",
+        "The file to which dropped items are written, with their verdicts, as JSON lines; each crawl appends its own. "
+        "An item that cannot be written there passes. By default dropped items are not kept.",
     ),
     "DEDUP_DRY_RUN": Setting(
         False,
@@ -114,28 +116,28 @@ SETTINGS: Final[Mapping[str, Setting]] = {
         False,
         YES_OR_NO.but("True needs the add-on"),
         "Whether requests are decided by the verdicts on earlier pages of their URL template. With DEDUP_MODE kafka "
-        "the workers' verdicts are followed for it, whether items wait for theirs or not.",
+        "the crawl then reads the workers' verdicts, whether items wait for theirs or not.",
     ),
     "DEDUP_FEEDBACK_ACTION": Setting(
         "deprioritise",
         choice("deprioritise", "sample", "drop"),
         "What becomes of a request whose template gives only copies: `deprioritise` puts it behind all others, `drop` "
-        "drops it, `sample` drops as large a share of them as is surely copies. What explored pages [do not "
-        "allow](../how-to/learn.md#what-it-does-to-requests) to be dropped is put behind all others, too.",
+        "drops it, `sample` drops the share of such requests that are certainly copies. Requests that explored pages "
+        "[do not allow](../how-to/learn.md#what-it-does-to-requests) to be dropped are put behind all others, too.",
     ),
     "DEDUP_FEEDBACK_MIN": Setting(
-        20, whole_number(20, 10**6), "Verdicts below which nothing is postponed or dropped by them."
+        20, whole_number(20, 10**6), "Least number of verdicts by which a request is postponed or dropped."
     ),
     "DEDUP_FEEDBACK_EXPLORE": Setting(
         0.05,
         SHARE,
-        "Share of such requests that is made all the same, by which the crawl sees that new content has come.",
+        "Share of such requests that the crawl makes all the same, to see whether new content has come.",
     ),
     "DEDUP_FEEDBACK_BUDGET": Setting(
         0,
         whole_number(0, 10**9),
-        "Requests of one template, or of all combinations of two parameters or more at one path, after which further "
-        "ones are dropped, whatever they give: against traps whose pages look new. 0: any number.",
+        "Most requests of one template, or of all combinations of two or more parameters at one path. Further ones are "
+        "dropped, whatever they give: against traps whose pages look new. 0: any number.",
     ),
     "DEDUP_FEEDBACK_DRY_RUN": Setting(
         False,
@@ -145,41 +147,42 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "DEDUP_FEEDBACK_FROM": Setting(
         None,
         path("the path of a folder"),
-        "The `JOBDIR` of an earlier crawl, with whose knowledge this one begins where its own `JOBDIR` has none.",
+        "The `JOBDIR` of an earlier crawl. This crawl begins with its knowledge if its own `JOBDIR` has none.",
     ),
     "DEDUP_FEEDBACK_SEED": Setting(
         0,
         whole_number(0, 2**63 - 1),
-        "Which requests are explored: with the same number the same ones.",
+        "Picks the requests that are explored: the same number picks the same ones.",
     ),
     "DEDUP_CAPTURE": Setting(
         False,
         YES_OR_NO.but("True needs the add-on"),
-        "Whether the response of every callback is published, or judged, whatever the spider yields. What items hold "
-        "is not read then.",
+        "Whether the response of every callback is published, or judged, whatever the spider yields. The fields of "
+        "items are not read then.",
     ),
     "DEDUP_CAPTURE_TYPES": Setting(
         "text/*, application/xml, application/*+xml, application/json, application/*+json",
         MEDIA_TYPES,
-        "Responses that are captured, by their header `Content-Type`; those without one if they are text for Scrapy.",
+        "Responses that are captured, by their header `Content-Type`; responses without this header are captured if "
+        "Scrapy takes them for text.",
     ),
     "DEDUP_CAPTURE_STATUS": Setting(
         "200-299",
         STATUSES,
-        "Responses that are captured, by their status. A callback gets others than these only if the spider asks for "
-        "them (`handle_httpstatus_list`).",
+        "Responses that are captured, by their status. A callback gets other statuses than 200 to 299 only if the "
+        "spider asks for them (`handle_httpstatus_list`).",
     ),
     "DEDUP_BOOTSTRAP_SERVERS": Setting("127.0.0.1:9092", SERVERS, "Kafka brokers to start from."),
     "DEDUP_TOPIC_PREFIX": Setting(
         DEFAULT_PREFIX,
         name(200),
-        "Before the topic's name, the worker's `topics.prefix`: pages go to dedup.pages.",
+        "The beginning of the topic's name, as the worker's `topics.prefix`: pages go to dedup.pages.",
     ),
     "DEDUP_FIELDS": Setting(
         {},
         FIELDS,
-        "Where an item has what the plugin reads, if it is called otherwise: `{'body': 'html'}`. The verdict goes to "
-        "that of `dedup`; None for it keeps it out of items.",
+        "The names of item fields that the plugin reads, if they differ from its own: `{'body': 'html'}`. The verdict "
+        "goes to the field for `dedup`; None there keeps it out of items.",
     ),
     "DEDUP_JOB": Setting(
         None,
@@ -190,15 +193,15 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "DEDUP_BUFFER_BYTES": Setting(
         64 * 1024 * 1024,
         whole_number(4096, 1024**5, "a whole number, at least DEDUP_MAX_PAGE_BYTES"),
-        "Pages in memory that Kafka has not confirmed yet, in bytes; 1 KiB is added for each. When they are this many, "
+        "Pages in memory that Kafka has not confirmed yet, in bytes; 1 KiB is added for each. At this limit "
         "`DEDUP_ON_FULL` says what happens.",
     ),
     "DEDUP_ON_FULL": Setting(
         "block",
         choice("block", "spool", "fail"),
-        "When they are: `block` makes the crawl wait for Kafka, `spool` writes further pages to the spool, `fail` "
-        "closes the crawl with the reason `dedup_full`. Where the one is of no use any more, the next in this order is "
-        "taken: block (after `DEDUP_GIVE_UP_SECONDS`), spool (if it takes the page), fail.",
+        "At the limit of `DEDUP_BUFFER_BYTES`: `block` makes the crawl wait for Kafka, `spool` writes further pages to "
+        "the spool, `fail` closes the crawl with the reason `dedup_full`. If one of them no longer helps, the next in "
+        "this order follows: block (after `DEDUP_GIVE_UP_SECONDS`), spool (if it takes the page), fail.",
     ),
     "DEDUP_GIVE_UP_SECONDS": Setting(
         300.0,
@@ -208,21 +211,21 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "DEDUP_REQUIRED": Setting(
         False,
         YES_OR_NO,
-        "True closes the crawl at its start where the broker, the topic or the right to write to it is missing.",
+        "True closes the crawl at its start if the broker, the topic or the right to write to it is missing.",
     ),
     "DEDUP_SPOOL": Setting(
         None,
         path("the path of a file, in which %(spider)s and %(job)s stand for their names, or none"),
-        "Where pages go that Kafka has not confirmed when the crawl ends. The next crawl with the same spool that "
+        "The file for pages that Kafka has not confirmed when the crawl ends. The next crawl with the same spool that "
         "publishes to the same topic sends them, or `python -m crawler_plugin.spool FILE`. By default `dedup.spool` in "
-        "`JOBDIR`, without one `dedup-%(spider)s.spool` in the working directory; crawls at the same time take "
-        "`dedup-%(spider)s~2.spool` and so on, and the next one sends what is left in all of them. `none` switches it "
-        "off.",
+        "`JOBDIR`, without one `dedup-%(spider)s.spool` in the working directory; crawls that run at the same time "
+        "take `dedup-%(spider)s~2.spool` and so on, and the next crawl sends the pages left in all of them. `none` "
+        "switches it off.",
     ),
     "DEDUP_SPOOL_BYTES": Setting(
         1024**3,
         whole_number(0, 1024**5),
-        "How large that file may become. HTML takes a fourth of its size there.",
+        "How large that file may become. HTML takes a quarter of its size there.",
     ),
     "DEDUP_MAX_PAGE_BYTES": Setting(
         8 * 1024 * 1024 - 16 * 1024,
@@ -235,7 +238,7 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "DEDUP_FLUSH_TIMEOUT": Setting(
         30.0,
         seconds(86400),
-        "How long the end of the crawl waits for confirmations; what is unconfirmed then goes to the spool.",
+        "How long the end of the crawl waits for confirmations; pages that are still unconfirmed then go to the spool.",
     ),
     "DEDUP_COMPRESSION": Setting(
         "zstd",
@@ -245,8 +248,8 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "DEDUP_STATS_PORT": Setting(
         None,
         ADDRESS,
-        "Where Prometheus finds what the running crawl counts, as `/metrics`: this port of 127.0.0.1 or of the host "
-        "named, or the next free one; the crawl's log says which. Without it nobody listens.",
+        "Where Prometheus finds the metrics of the running crawl, as `/metrics`: this port of 127.0.0.1 or of the "
+        "named host, or the next free one; the crawl's log says which. Without it no port is opened.",
     ),
     "DEDUP_KAFKA_OPTIONS": Setting(
         {},
