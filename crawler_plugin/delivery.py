@@ -73,8 +73,8 @@ class Delivery(ABC):
         except OSError as error:  # a crawl without metrics is better than no crawl
             self.log.say(
                 logging.ERROR,
-                f"DEDUP_STATS_PORT: nothing can listen on {asked} ({error.strerror or error}), so nobody can watch "
-                "this crawl, which goes on; name a free port, and an address of this machine if any",
+                f"DEDUP_STATS_PORT: cannot listen on {asked} ({error.strerror or error}), so this crawl goes on "
+                "without metrics; name a free port, and only an address of this machine",
             )
 
     def hide(self) -> None:

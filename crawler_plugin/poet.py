@@ -46,7 +46,7 @@ class DedupVerdictProvider(PageObjectInputProvider):
             if self._capture is not None and not PluginSettings.read(crawler.settings).tells:
                 raise UsageError("a callback asks for DedupVerdict: add DEDUP_AWAIT, or DEDUP_MODE = 'local'")
             if crawler.settings.get("SCRAPY_POET_CACHE"):
-                raise UsageError("a DedupVerdict is of one fetch: it cannot be had with SCRAPY_POET_CACHE, remove that")
+                raise UsageError("a DedupVerdict belongs to one fetch and cannot be cached: remove SCRAPY_POET_CACHE")
 
     async def __call__(
         self, to_provide: set[Callable[..., Any]], request: Request, response: Response

@@ -123,17 +123,19 @@ def main(arguments: Sequence[str]) -> int:
 def _parser() -> _Parser:
     parser = _Parser(
         prog=PROGRAM,
-        description="Write what a crawl with DEDUP_FEEDBACK has learned of URLs: rules for duplicate-url-discarder, "
+        description="Write what a crawl with DEDUP_FEEDBACK has learned about URLs: rules for duplicate-url-discarder, "
         "and a table with the evidence.",
         allow_abbrev=False,
     )
-    parser.add_argument("--from", dest="jobdir", required=True, type=Path, metavar="JOBDIR", help="that of the crawl")
+    parser.add_argument(
+        "--from", dest="jobdir", required=True, type=Path, metavar="JOBDIR", help="the JOBDIR of the crawl"
+    )
     parser.add_argument(
         "--out",
         type=Path,
         default=Path("dedup-rules.json"),
         metavar="FILE",
-        help="where the rules go; the table goes beside them, as .csv (default: dedup-rules.json)",
+        help="file for the rules; the table is written next to it, as .csv (default: dedup-rules.json)",
     )
     return parser
 
@@ -141,7 +143,7 @@ def _parser() -> _Parser:
 def _write(options: argparse.Namespace) -> None:
     rules_file, table_file = options.out, options.out.with_suffix(".csv")
     if rules_file == table_file:
-        raise UsageError(f"--out {rules_file}: the table goes to that name; write one that ends in .json")
+        raise UsageError(f"--out {rules_file}: the table is written to that name; name a file that ends in .json")
     source = options.jobdir / FILE
     try:
         known = read_known(source)
@@ -157,7 +159,7 @@ def _write(options: argparse.Namespace) -> None:
             csv.writer(file).writerows([HEADINGS, *rows_of(known.variations)])
     except OSError as error:
         raise UsageError(f"{error.filename}: {error.strerror}; name a file that can be written by --out") from error
-    print(f"{rules_file}: {len(rules)} rules; {table_file}: the evidence, of these and of what became none")
+    print(f"{rules_file}: {len(rules)} rules; {table_file}: the evidence, also for variations that gave no rule")
 
 
 if __name__ == "__main__":

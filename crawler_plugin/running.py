@@ -58,8 +58,8 @@ def only_looks() -> bool:
 @functools.cache
 def _say_not_published(command: str) -> None:
     _log.info(
-        "scrapy %s publishes and judges no page: the crawl's own fetch of it would be a copy then. Pages are those of "
-        "scrapy crawl, scrapy runspider and scripts",
+        "scrapy %s publishes and judges no page: the crawl's own fetch of it would then be a copy. Only scrapy crawl, "
+        "scrapy runspider and scripts publish pages",
         command,
     )
 

@@ -52,8 +52,8 @@ def scope_of_crawl(spider: Spider | None, job_dir: str | None, now_ms: int, log:
     if is_reset:
         log.say(
             logging.INFO,
-            f"{RESET}: pages are compared with those of this spider from now on alone, in scope {scope!r}; "
-            f"{of_spider.absolute()} keeps it for later crawls: remove it, and they are compared as before",
+            f"{RESET}: pages are compared only with those that this spider fetches from now on, in scope {scope!r}; "
+            f"{of_spider.absolute()} keeps the scope for later crawls: remove that file to compare as before",
         )
     return scope or None
 

@@ -71,7 +71,7 @@ STATS: Final[Mapping[str, str]] = {
     SKIPPED
     + "switched_off": "responses whose request has `dedup` in its meta, and items whose field `dedup`, is False",
     UNREAD + "FIELD": "values of `status`, `encoding`, `content_type`, `fetched` or `dedup_scope` that could not be "
-    "used; the page was sent without them",
+    "used, and were left out",
     MARKUP: "items whose `text` looks like markup, from which no text is extracted: it belongs in `body`",
     TRUNCATED: "pages of which only the beginning was sent, as they were larger than `DEDUP_MAX_PAGE_BYTES` or than "
     "the topic takes",

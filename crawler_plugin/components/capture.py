@@ -103,7 +103,7 @@ class CaptureMiddleware(Component):
         self._note(rendered, page.url)
         for name in page.unread:
             why = _UNREAD.get(name, f"its {name} cannot be used")
-            self._delivery.log.skip(stats.UNREAD + name, f"{page.url}: {why}, the page goes without it")
+            self._delivery.log.skip(stats.UNREAD + name, f"{page.url}: {why}, so it is left out")
         return page
 
     def _note(self, rendered: bool, url: str) -> None:

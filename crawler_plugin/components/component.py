@@ -82,7 +82,7 @@ def _delivery_of(crawler: Crawler) -> Delivery:
         if settings.foreign:
             found.log.say(
                 logging.WARNING,
-                f"{', '.join(settings.foreign)}: no setting of crawl-dedup, passed over. If no other program reads it, "
+                f"{', '.join(settings.foreign)}: not a setting of crawl-dedup, ignored. If no other program reads it, "
                 "correct the name: docs/reference/plugin.md lists all settings",
             )
     return found

@@ -18,8 +18,8 @@ from crawler_plugin.wire.errors import Refused
 
 _MISSING: Final[Mapping[str, str]] = {
     LATE: "it was not there after DEDUP_AWAIT={:g} seconds: see that workers run and keep up (dedup_lag_seconds), and "
-    "leave some seconds more than their commit.seconds",
-    SPOOLED: "the page is in the spool, and judged when that is sent",
+    "set DEDUP_AWAIT some seconds longer than their commit.seconds",
+    SPOOLED: "the page is in the spool, and is judged once the spool is sent",
     TOO_LARGE: "the page is larger than the topic takes",
 }
 """Why an item passes without a verdict."""
@@ -92,8 +92,8 @@ class Pipeline(Component):
             return DroppedItems(path)
         except OSError as error:
             raise Refused(
-                f"DEDUP_DROPPED: {path} cannot be written to ({error.strerror or error}), so what is dropped would "
-                "be lost; name a file in a folder that is there"
+                f"DEDUP_DROPPED: {path} cannot be written to ({error.strerror or error}), so dropped items would be "
+                "lost; name a file in a folder that exists"
             ) from error
 
     def _tell(self, item: Any, told: Told | None) -> None:
@@ -131,7 +131,7 @@ class Pipeline(Component):
             self._delivery.log.skip(
                 stats.UNDROPPED,
                 f"a {type(item).__name__} passes though it is to be dropped, as it cannot be written to DEDUP_DROPPED "
-                f"({error}): make room there, or keep values out of items that are no JSON",
+                f"({error}): make room there, or keep values out of items that JSON cannot hold",
             )
             return False
         return True
@@ -148,24 +148,24 @@ class Pipeline(Component):
             else:
                 self._delivery.log.skip(
                     name,
-                    f"an item passes on without being published: {unusable}. "
-                    "If what is missing is in another field, name that in DEDUP_FIELDS",
+                    f"an item passes on without being published: {unusable}. If another field has the missing value, "
+                    "name that field in DEDUP_FIELDS",
                     level=logging.INFO if unusable.reason in ("no_body", "no_item") else logging.WARNING,
                 )
             return None
         for name in page.unread:
             self._delivery.log.skip(
                 stats.UNREAD + name,
-                f"{page.url}: the value of field {origin.fields[name]!r} cannot be used as {name}, the page "
-                f"goes without it. Correct the value, or name another field (or None) for {name!r} in DEDUP_FIELDS",
+                f"{page.url}: the value of field {origin.fields[name]!r} cannot be used as {name}, and is left out. "
+                f"Correct the value, or name another field (or None) for {name!r} in DEDUP_FIELDS",
             )
         if page.is_markup:
             text, body = origin.fields["text"], origin.fields.get("body")
             other = "a field that DEDUP_FIELDS names for 'body'" if body is None else repr(body)
             self._delivery.log.skip(
                 stats.MARKUP,
-                f"{page.url}: its field {text!r} looks like markup, and is compared with other pages tags, menus and "
-                f"all. Yield it as {other}, out of which the text is extracted, or write "
-                f"DEDUP_FIELDS = {{'body': {text!r}, 'text': None}}",
+                f"{page.url}: its field {text!r} looks like markup: its tags and menus are compared with other pages, "
+                f"too. Yield it as {other}, from which the text is extracted, or write DEDUP_FIELDS = {{'body': "
+                f"{text!r}, 'text': None}}",
             )
         return page

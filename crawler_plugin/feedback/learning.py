@@ -37,7 +37,7 @@ class Learning:
             if known is None:
                 self._log.say(
                     logging.WARNING,
-                    f"DEDUP_FEEDBACK_FROM: {earlier.absolute()} tells nothing, so the crawl begins without knowledge. "
+                    f"DEDUP_FEEDBACK_FROM: {earlier.absolute()} holds no knowledge, so the crawl begins without it. "
                     "Name the JOBDIR of a crawl that has ended, with DEDUP_FEEDBACK on",
                 )
             else:
@@ -70,8 +70,8 @@ class Learning:
             self._failures.add(type(error))
             self._log.say(
                 logging.ERROR,
-                f"DEDUP_FEEDBACK failed on a URL ({type(error).__name__}: {error}), which is let go; the crawl goes "
-                f"on. {stats.FEEDBACK_ERRORS} counts them; report this",
+                f"DEDUP_FEEDBACK failed on a URL ({type(error).__name__}: {error}) and ignores it; the crawl goes on. "
+                f"{stats.FEEDBACK_ERRORS} counts such URLs; report this error",
             )
 
     def close(self) -> None:

@@ -123,9 +123,9 @@ class JudgeProcess:
             ended = self._end()
             told = first.decode(errors="replace").strip() or f"{ended}; see standard error"
             raise UsageError(
-                f'DEDUP_MODE = "local" needs crawl-dedup, of the same version as this plugin, where pages are judged, '
-                f"and {self._python} has none that fits ({told}): install it there ({self._python} -m pip install "
-                "crawl-dedup), or name another interpreter by DEDUP_LOCAL_PYTHON"
+                f'DEDUP_MODE = "local" needs crawl-dedup of the same version as this plugin, and {self._python}, which '
+                f"judges pages, does not have it ({told}): install it there ({self._python} -m pip install "
+                "crawl-dedup), or name another interpreter in DEDUP_LOCAL_PYTHON"
             )
         with suppress(OSError):  # the process has ended, as the reader of its answer sees
             write_frame(self._to_judge, opening)
@@ -161,7 +161,7 @@ class JudgeProcess:
             case JudgeSaid():
                 self._say(said.level, said.message)
             case _:
-                raise UnreadableRecord("what it says answers nothing")
+                raise UnreadableRecord("its message answers no page")
 
     def _write(self) -> None:
         """Send the pages. Once the process has ended, the pages have the error already."""
@@ -191,9 +191,9 @@ class JudgeProcess:
 
     def _lost(self, ended: str, error: Exception) -> str:
         return (
-            f"the process that judges pages, {self._process.pid}, is gone ({str(error) or ended}), and forgets what it "
-            "has judged since its last write (index.flush_seconds). Where the system has killed it for want of memory, "
-            "set index.memory_mb lower; then start the crawl again"
+            f"the process that judges pages, {self._process.pid}, has ended ({str(error) or ended}), and what it "
+            "judged since its last write (index.flush_seconds) is lost. If the system killed it for lack of memory, "
+            "lower index.memory_mb; then start the crawl again"
         )
 
 

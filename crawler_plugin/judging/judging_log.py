@@ -26,14 +26,14 @@ class JudgingLog:
         )
         self._log.say(
             logging.INFO,
-            f"pages are compared on this machine, {kept}. On a machine where that was never done it begins with half a "
-            "minute of compiling",
+            f"pages are compared on this machine, {kept}. The first time on a machine begins with half a minute of "
+            "compiling",
         )
 
     def opened(self, state: str | None, judged: int) -> None:
         """Say that the process is ready."""
         if state is not None:
-            self._log.say(logging.INFO, f"{judged} pages were judged before by the state in {state}")
+            self._log.say(logging.INFO, f"the state in {state} holds {judged} judged pages")
 
     def judged(self, page: PageRecord, told: Told, reason: str) -> None:
         """Count a page that has its verdict."""
@@ -47,8 +47,8 @@ class JudgingLog:
         """Count a page without a verdict; later pages will not get one either."""
         self._log.skip(
             stats.UNJUDGED,
-            f"{page.url}: the page cannot be judged: {error}. From here on items pass without a verdict; once that is "
-            "mended, the next crawl goes on with what the state holds",
+            f"{page.url}: the page cannot be judged: {error}. From here on items pass without a verdict; once the "
+            "cause is removed, the next crawl goes on from the stored state",
             logging.ERROR,
         )
 

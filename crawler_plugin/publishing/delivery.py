@@ -259,8 +259,8 @@ class KafkaDelivery(Delivery):
             opened = await self._storage.open(call, opening)
         except OSError as error:
             problem = (
-                f"DEDUP_SPOOL: {path.absolute()} cannot be written ({error.strerror}), and pages that Kafka does "
-                "not confirm would be lost; name a file in a folder that is there and can be written, or write none"
+                f"DEDUP_SPOOL: {path.absolute()} cannot be written ({error.strerror}), and pages that Kafka does not "
+                "confirm would be lost; name a file in a folder that exists and can be written, or write none"
             )
             if not is_by_default:
                 raise UsageError(problem) from error

@@ -335,10 +335,10 @@ class Publisher:
         self._outbox.note(
             Notice(
                 True,
-                f"Kafka takes no pages ({self._where()}; {why}). {self._outbox.count} pages are held and sent when it "
-                "does; what happens when DEDUP_BUFFER_BYTES are held is up to DEDUP_ON_FULL. Start the broker, make "
-                "the topic (python -m worker topics create), or correct DEDUP_BOOTSTRAP_SERVERS, DEDUP_TOPIC_PREFIX "
-                "or DEDUP_KAFKA_OPTIONS",
+                f"Kafka takes no pages ({self._where()}; {why}). {self._outbox.count} pages are held, and sent once it "
+                "does; DEDUP_ON_FULL says what happens when DEDUP_BUFFER_BYTES are held. Start the broker, make the "
+                "topic (python -m worker topics create), or correct DEDUP_BOOTSTRAP_SERVERS, DEDUP_TOPIC_PREFIX or "
+                "DEDUP_KAFKA_OPTIONS",
             )
         )
 

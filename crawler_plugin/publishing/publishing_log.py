@@ -36,9 +36,9 @@ class PublishingLog:
         """Say that the crawl is closed, since nothing takes its pages any more."""
         self._log.say(
             logging.ERROR,
-            f"DEDUP_BUFFER_BYTES={self._settings.buffer_bytes} of pages are not confirmed by Kafka and no more can "
-            f"be taken, so the crawl is closed ({stats.FULL}). See that the broker at {self._servers} runs; "
-            "DEDUP_ON_FULL and DEDUP_SPOOL say where pages go else",
+            f"Kafka has not confirmed DEDUP_BUFFER_BYTES={self._settings.buffer_bytes} of pages and no more can be "
+            f"taken, so the crawl is closed ({stats.FULL}). See that the broker at {self._servers} runs; DEDUP_ON_FULL "
+            "and DEDUP_SPOOL say where else pages can go",
         )
 
     def collected(self, report: Report) -> None:
@@ -72,7 +72,7 @@ class PublishingLog:
             self._log.say(
                 logging.WARNING,
                 f"no verdict can be read from {self._settings.verdicts} and {self._settings.dead_letters} at "
-                f"{self._servers} ({type(error).__name__}: {error}); it is tried again. See that the topics are there "
+                f"{self._servers} ({type(error).__name__}: {error}); the crawl tries again. See that the topics exist "
                 "(python -m worker topics create), that DEDUP_GENERATION is the workers' topics.generation, and that "
                 "the crawl may read them (deploy/kafka/acls.sh)",
             )
@@ -90,16 +90,16 @@ class PublishingLog:
         if any(mark.pages for mark in marks):
             self._log.say(
                 logging.INFO,
-                f"{self._settings.jobs} was not told how many pages of which job were published: "
+                f"{self._settings.jobs} did not get the numbers of published pages: "
                 f"{', '.join(f'{mark.pages} of {mark.job}' for mark in marks)}. python -m worker verdicts --job cannot "
-                "tell when their verdicts are complete; the topic is made by python -m worker topics create",
+                "tell when their verdicts are complete; python -m worker topics create makes the topic",
             )
 
     def sum_up(self, lost: Sequence[PageRecord], spool: Spool | None, *, most_buffered: int, heard: str | None) -> None:
         """Log the outcome at the end of the crawl; ``heard`` is kafka-python's last complaint."""
         self._log.put(stats.UNCONFIRMED, len(lost))
         self._log.put(stats.MOST_BUFFERED, most_buffered)
-        why = f" (the last that was heard: {heard})" if heard else ""
+        why = f" (last message: {heard})" if heard else ""
         if spool is not None:
             self._log.put(stats.SPOOL_LEFT, spool.left)
         if spool is not None and spool.left:

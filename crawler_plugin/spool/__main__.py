@@ -64,20 +64,21 @@ def main(argv: Sequence[str]) -> int:
 def _parser() -> _Parser:
     parser = _Parser(
         prog=PROGRAM,
-        description=f"{SUMMARY.capitalize()}. What Kafka has confirmed leaves the file, and an empty file is removed.",
+        description=f"{SUMMARY.capitalize()}. Pages that Kafka has confirmed leave the file, and an empty file is "
+        "removed.",
         epilog="Brokers and topic are those to which the crawl was to publish. All other settings are those of the "
         "Scrapy project in whose folder this runs (scrapy.cfg, or the module that SCRAPY_SETTINGS_MODULE names); "
         "without a project, their defaults.",
         allow_abbrev=False,
     )
-    parser.add_argument("file", type=Path, metavar="FILE", help="what a crawl has named as its spool")
+    parser.add_argument("file", type=Path, metavar="FILE", help="the file that a crawl has named as its spool")
     parser.add_argument(
         "-s", "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting, as scrapy crawl takes it"
     )
     parser.add_argument(
         "--elsewhere",
         action="store_true",
-        help="send them to the brokers and the topic of the settings, whatever the crawl was told: these have moved",
+        help="send them to the brokers and the topic of the settings, not to those of the crawl: they have moved",
     )
     parser.add_argument(
         "--timeout",
@@ -163,7 +164,8 @@ def _destination(spool: Spool, told: _Told, *, is_elsewhere: bool) -> Destinatio
     jobs = sorted({each.job for each in spool.destinations if each.job is not None})
     if "DEDUP_JOB" in told.names and settings.job not in jobs:
         raise UsageError(
-            f"the {spool.left} pages in {spool.path} are of {', '.join(jobs)}, and stay so; leave out DEDUP_JOB"
+            f"the {spool.left} pages in {spool.path} belong to {', '.join(jobs)}, and their job cannot be changed; "
+            "leave out DEDUP_JOB"
         )
     return to.at(asked.servers)
 

@@ -222,8 +222,8 @@ def scan(read_at: ReadAt, end: int) -> Iterator[SpooledRecord | Damage]:
             continue
         if not record.is_known:
             raise Refused(
-                f"at byte {offset} begins a record of version {record.version}, compression {record.codec}, which "
-                f"this program (version {VERSION}) does not know; send it with the program that wrote it"
+                f"the record at byte {offset} has version {record.version} and compression {record.codec}, which this "
+                f"program (version {VERSION}) does not know; send it with the program that wrote it"
             )
         if damaged_from < offset:
             yield Damage(damaged_from, offset, tuple(keys))

@@ -39,4 +39,4 @@ def say_stored(log: CrawlLog, appended: Appended) -> None:
 
 def how_sent(path: Path) -> str:
     """A sentence on how the pages in the file get to Kafka."""
-    return f"the next crawl with that spool sends them, or now: {sending(path)}"
+    return f"the next crawl with that spool sends them; to send them now: {sending(path)}"

@@ -33,9 +33,9 @@ class ForgetCondition(msgspec.Struct, frozen=True, array_like=True, kw_only=True
         """The condition for a reader."""
         match self.kind:
             case "before":
-                return f"what was fetched before {self.number} (milliseconds since 1970)"
+                return f"pages fetched before {self.number} (milliseconds since 1970)"
             case "scope":
-                return f"what is of the scope {self.number:016x}"
+                return f"pages of the scope {self.number:016x}"
             case "url-prefix":
                 return f"URLs that begin with {self.text}"
         return f"URLs of the {self.kind} {self.text}"

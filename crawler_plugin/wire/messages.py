@@ -234,7 +234,7 @@ class Answer(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
         if len(self.suspect) not in (0, len(self.urls)):
             raise ValueError(f"column suspect of an answer has {len(self.suspect)} bytes for {len(self.urls)} hits")
         if len(self.void) % 4 or max(self.reason, default=0) >= len(NEAR_REASONS):
-            raise ValueError("an answer with half a place, or with a reason of no rule")
+            raise ValueError("an answer with half a place, or with an unknown reason")
 
     def hit(self, number: int) -> Hit:
         """The hit of that number, counted from 0."""
@@ -436,7 +436,7 @@ def decode(kind: type[Binary], value: bytes | None) -> Binary:
     if crc != zlib.crc32(payload):
         raise UnreadableRecord(f"{kind.__name__}: the checksum does not fit the payload")
     if version != (ours := VERSIONS[written]):
-        move = "upgrade this worker to the program of those that wrote it"
+        move = "upgrade this worker to the program that wrote it"
         if version < ours:
             way = "let it take over" if kind is Block else "run `python -m worker index copy --to NAME`"
             move = f"run the program that wrote it, or give this one a topics.generation of its own and {way}"

@@ -174,7 +174,7 @@ def test_a_crawl_that_is_to_judge_its_pages_says_with_the_plugin_alone_what_to_i
     (line,) = ended.stderr.splitlines()
     assert ended.returncode == 1, line
     assert "(No module named 'worker'): install it there (" in line
-    assert line.endswith("-m pip install crawl-dedup), or name another interpreter by DEDUP_LOCAL_PYTHON")
+    assert line.endswith("-m pip install crawl-dedup), or name another interpreter in DEDUP_LOCAL_PYTHON")
 
 
 def test_the_command_that_sends_a_spool_runs_with_the_plugin_alone(environment: Environment, tmp_path: Path) -> None:

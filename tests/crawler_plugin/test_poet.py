@@ -43,7 +43,7 @@ def test_a_page_object_knows_the_verdict_on_its_response_which_is_published_once
     [
         ({"DEDUP_CAPTURE": False}, "DEDUP_CAPTURE = True in the Scrapy settings"),
         ({"DEDUP_MODE": "kafka"}, "a callback asks for DedupVerdict: add DEDUP_AWAIT, or DEDUP_MODE = 'local'"),
-        ({"SCRAPY_POET_CACHE": True}, "it cannot be had with SCRAPY_POET_CACHE, remove that"),
+        ({"SCRAPY_POET_CACHE": True}, "cannot be cached: remove SCRAPY_POET_CACHE"),
     ],
 )
 def test_what_would_leave_page_objects_without_a_verdict_is_said_before_the_first_request(

@@ -101,7 +101,7 @@ def test_both_files_are_written_and_what_became_no_rule_says_why(tmp_path: Path)
     learned(tmp_path / "job")
     command = [sys.executable, "-m", "crawler_plugin.rules", "--from", str(tmp_path / "job"), "--out", "my.json"]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert ended.stdout == "my.json: 2 rules; my.csv: the evidence, of these and of what became none\n"
+    assert ended.stdout == "my.json: 2 rules; my.csv: the evidence, also for variations that gave no rule\n"
     rules = json.loads((tmp_path / "my.json").read_text())
     assert [rule["args"] for rule in rules] == [["sid"], [0]]
     with (tmp_path / "my.csv").open(encoding="utf-8", newline="") as file:

@@ -143,11 +143,14 @@ def _from_file(path: Path) -> Token:
             content = file.read(ANSWER_LIMIT)
     except OSError as error:
         raise Unavailable(
-            f"no token for Kafka: sasl_oauth_token_file={path} cannot be read ({error.strerror}); "
-            "see that whoever renews it puts it there, readable by this user"
+            f"no token for Kafka: sasl_oauth_token_file={path} cannot be read ({error.strerror}); see that the program "
+            "that renews it writes it there, readable by this user"
         ) from error
     return _checked(
-        content, None, f"sasl_oauth_token_file={path}", "see that whoever renews it writes the bare token into it"
+        content,
+        None,
+        f"sasl_oauth_token_file={path}",
+        "see that the program that renews it writes only the token into it",
     )
 
 
@@ -258,8 +261,8 @@ def _refused(status: int, body: IO[bytes], named: str) -> Stop:
             f"{message}; check sasl_oauth_client_id, sasl_oauth_client_secret, sasl_oauth_scope and the URL"
         )
     if status < 400:
-        return UsageError(f"{message}, which is no token; name the URL to which it sends in its place")
-    return Unavailable(f"{message}; see that the issuer is well")
+        return UsageError(f"{message}, which is no token; name the URL that it redirects to")
+    return Unavailable(f"{message}; see that the issuer works")
 
 
 def _granted(answer: Mapping[str, Any], named: str, move: str) -> Token:
@@ -289,7 +292,7 @@ def _text(value: object) -> bytes:
 def _checked(content: bytes, expires: float | None, named: str, move: str) -> Token:
     text = content.decode("ascii", errors="replace").strip()
     if not _TOKEN.fullmatch(text):
-        what = "nothing" if not text else "something else than a token"
+        what = "nothing" if not text else "something other than a token"
         # A file that is being written is empty for a moment.
         kind: type[Stop] = UsageError if text else Unavailable
         raise kind(f"no token for Kafka: {named} gave {what}; {move}")
@@ -319,8 +322,8 @@ def _claims(text: str) -> dict[str, Any]:
 
 def _when(expires: float | None) -> str:
     if expires is None:
-        return "expires at a time that it does not say"
+        return "does not say when it expires"
     try:
         return f"expires at {datetime.fromtimestamp(expires, UTC):%Y-%m-%d %H:%M:%S} UTC"
     except (OverflowError, ValueError, OSError):
-        return "expires at no time of this age"
+        return "names a time of expiry that is out of range"

@@ -89,7 +89,7 @@ class TokenProvider(AbstractTokenProvider):  # type: ignore[misc]
 
     def told(self) -> str:
         """What the last token says about itself, for a reader."""
-        return self._held.told() if self._held else "none was had"
+        return self._held.told() if self._held else "there was none"
 
     def _ask(self) -> None:
         try:

@@ -60,7 +60,7 @@ def test_markup_in_the_field_for_text_is_warned_of_once_with_the_field_that_it_b
             tmp_path, site, "markup", **to_kafka(broker, topic_prefix), DEDUP_FIELDS={"text": "content", "body": "html"}
         )
     assert ended.log.count("its field 'content' looks like markup") == 1
-    assert "Yield it as 'html', out of which the text is extracted" in ended.log
+    assert "Yield it as 'html', from which the text is extracted" in ended.log
     assert (ended.dedup["markup_as_text"], ended.dedup["confirmed"]) == (5, 5)
 
 

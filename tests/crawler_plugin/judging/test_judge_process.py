@@ -30,7 +30,7 @@ from worker.local import Deduplicator, FetchedPage
 PLAIN: Final = {"page": {"processes": 1}, "index": {"memory_mb": 0}}
 PAGES: Final = [page for page, _ in crawl(5, 60)]
 UNIQUE: Final = [FetchedPage(f"http://a.example/{n}", text=f"only page {n} says a{n} b{n} c{n}") for n in range(3000)]
-GONE: Final = "is gone .killed by SIGKILL.*start the crawl again"
+GONE: Final = "has ended .killed by SIGKILL.*start the crawl again"
 
 
 def config(folder: Path, **sections: Any) -> str:
@@ -259,15 +259,15 @@ VERDICT: Final = PageJudged("unique", None, None, None, "new", False, "")
 @pytest.mark.parametrize(
     ("program", "told"),
     [
-        ("exit 3", r"has none that fits \(exit code 3; see standard error\): install it there"),
+        ("exit 3", r"does not have it \(exit code 3; see standard error\): install it there"),
         ("kill -9 $$", "killed by SIGKILL; see standard error"),
         ("echo no module of that name", r"\(no module of that name\)"),
-        ("echo crawl-dedup judge 2" + LATE, r"needs crawl-dedup, of the same version .*\(crawl-dedup judge 2\)"),
+        ("echo crawl-dedup judge 2" + LATE, r"needs crawl-dedup of the same version .*\(crawl-dedup judge 2\)"),
         ("exec yes", r"\(y\)"),
-        (as_frames(), "is gone .exit code 0.*start the crawl again"),
-        (as_frames(b"\xff" * 100) + LATE, "is gone .a frame of 4294967295 bytes"),
-        (as_frames(b"\x01\0\0\0\xc1") + LATE, "is gone .no frame: "),
-        (as_frames(VERDICT) + LATE, "is gone .what it says answers nothing"),
+        (as_frames(), "has ended .exit code 0.*start the crawl again"),
+        (as_frames(b"\xff" * 100) + LATE, "has ended .a frame of 4294967295 bytes"),
+        (as_frames(b"\x01\0\0\0\xc1") + LATE, "has ended .no frame: "),
+        (as_frames(VERDICT) + LATE, "has ended .its message answers no page"),
     ],
 )
 def test_an_interpreter_that_judges_nothing_or_says_something_else_is_refused_in_one_sentence(
@@ -292,7 +292,7 @@ def test_a_judge_that_says_what_nobody_asked_is_ended_and_pages_are_told(tmp_pat
     judge = JudgeProcess(str(python), None, None)
     coming = [judge.submit(record(page)) for page in PAGES[:1]]
     failure = coming[0].exception(60) if frame is not VERDICT else judge.submit(record(PAGES[1])).exception(60)
-    assert "is gone (" in str(failure)
+    assert "has ended (" in str(failure)
     with pytest.raises(Unavailable, match="start the crawl again"):
         judge.close()
 

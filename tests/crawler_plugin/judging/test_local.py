@@ -129,7 +129,7 @@ def test_crawls_tell_items_the_verdict_and_know_what_earlier_ones_saw_however_th
         stopped.wait_for_log("Received SIGINT")
         may_end.set()
         ended = stopped.end()
-        assert f"{all_but_last} pages were judged before" in ended.log
+        assert f"holds {all_but_last} judged pages" in ended.log
         assert ended.stats["finish_reason"] == "shutdown"
         assert counted(ended, "verdict/") == {"unique": 1, "duplicate": 4, "refetch": 4, "dead": 1}
         assert ended.dedup["untold"] == 1
@@ -224,7 +224,7 @@ def test_an_item_that_cannot_be_kept_for_later_is_not_dropped(tmp_path: Path, to
         nowhere = str(tmp_path / "nowhere" / "dropped.jl")
         refused = crawl(tmp_path, site, "judged", **told, DEDUP_DROP=True, DEDUP_DROPPED=nowhere)
     assert (refused.returncode, refused.stats["finish_reason"]) == (1, "dedup_refused")
-    assert "name a file in a folder that is there" in refused.log
+    assert "name a file in a folder that exists" in refused.log
 
 
 def test_a_dry_run_drops_nothing_and_counts_what_it_would_and_items_without_the_field_stay_as_they_are(

@@ -79,9 +79,7 @@ def test_lost_pages_are_named_as_far_as_they_are_few_with_the_last_complaint(
     ((level, line),) = logged.lines
     assert level == logging.ERROR
     named = ", ".join(each.url for each in pages[:NAMED_PAGES])
-    assert (
-        f": {named} and 2 more (the last that was heard: ECONNREFUSED). See that the broker at 127.0.0.1:9092" in line
-    )
+    assert f": {named} and 2 more (last message: ECONNREFUSED). See that the broker at 127.0.0.1:9092" in line
 
 
 def test_pages_that_stay_in_the_spool_are_told_with_the_command_that_sends_them(
@@ -98,7 +96,7 @@ def test_pages_that_stay_in_the_spool_are_told_with_the_command_that_sends_them(
     (left, forced, lost) = logged.lines
     assert left == (
         logging.WARNING,
-        f"1 pages that Kafka has not confirmed are in {path}, the next crawl with that spool sends them, or now: "
+        f"1 pages that Kafka has not confirmed are in {path}, the next crawl with that spool sends them; to send them now: "
         + command,
     )
     assert forced[1].endswith(command)

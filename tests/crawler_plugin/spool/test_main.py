@@ -110,7 +110,7 @@ def test_pages_go_where_their_crawl_would_have_sent_them_whatever_the_project_sa
     for told, wrong in (
         (f"DEDUP_TOPIC_PREFIX={topic_prefix}other.", f"{topic_prefix}other.pages at {broker}; leave out DEDUP_TOPIC"),
         (f"DEDUP_BOOTSTRAP_SERVERS={nowhere}", f"{topic_prefix}pages at {nowhere}; leave out DEDUP_BOOTSTRAP_SERVERS"),
-        ("DEDUP_JOB=tuesday", "are of monday, and stay so; leave out DEDUP_JOB"),
+        ("DEDUP_JOB=tuesday", "belong to monday, and their job cannot be changed; leave out DEDUP_JOB"),
     ):
         refused = send(path, "-s", told, cwd=tmp_path)
         assert (refused.returncode, wrong in refused.stderr) == (2, True), refused.stderr

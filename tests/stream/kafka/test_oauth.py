@@ -89,7 +89,7 @@ def test_an_issuer_that_is_away_is_told_instead_of_the_broker(by_token: ByToken)
     options = options_of(login)
     by_token.issuer.answer = (503, b"")
     options["sasl_oauth_token_provider"] = token_provider(by_token.credentials())  # it has not asked its source yet
-    with pytest.raises(Unavailable, match=r"answered 503; see that the issuer is well"), reaching(options):
+    with pytest.raises(Unavailable, match=r"answered 503; see that the issuer works"), reaching(options):
         KafkaConsumer(**options)
     with pytest.raises(Unavailable, match="answered 503"):
         options_of(login)

@@ -128,7 +128,7 @@ def test_a_json_web_token_says_when_it_expires(tmp_path: Path, running: Issuer) 
     assert token.told() == (
         f"iss=https://issuer.test, sub={CLIENT}, aud=kafka, scope={SCOPE}, expires at 2096-10-02 07:06:40 UTC"
     )
-    assert Token(BARE, None).told() == "expires at a time that it does not say"
+    assert Token(BARE, None).told() == "does not say when it expires"
     assert Token("a.!!.c", None).told() == Token("a.W10.c", None).told() == Token(BARE, None).told()
 
 
@@ -137,9 +137,9 @@ def test_a_json_web_token_says_when_it_expires(tmp_path: Path, running: Issuer) 
     [
         (None, Unavailable, "cannot be read"),
         ("", Unavailable, "gave nothing"),
-        ("two words", UsageError, "something else than a token"),
-        ("with\x01auth=Bearer", UsageError, "something else than a token"),
-        ("umläut", UsageError, "something else than a token"),
+        ("two words", UsageError, "something other than a token"),
+        ("with\x01auth=Bearer", UsageError, "something other than a token"),
+        ("umläut", UsageError, "something other than a token"),
     ],
 )
 def test_a_file_without_a_token_is_told_and_its_content_is_not(
@@ -148,7 +148,7 @@ def test_a_file_without_a_token_is_told_and_its_content_is_not(
     path = tmp_path / "token"
     if content is not None:
         path.write_text(content)
-    with pytest.raises(error, match=f"sasl_oauth_token_file=.*{why}.*see that whoever renews it") as raised:
+    with pytest.raises(error, match=f"sasl_oauth_token_file=.*{why}.*see that the program that renews it") as raised:
         by_file(path)
     assert not content or content not in str(raised.value)
 
@@ -185,7 +185,7 @@ def test_a_command_prints_a_token_or_json_with_its_time() -> None:
         (r'print("{\"expires_in\":" + "9" * 5_000 + "}")', UsageError, "gave no JSON object"),
         (r'print("{\"access_token\": {}}")', Unavailable, "gave nothing"),
         ('print("{}")', Unavailable, "gave nothing"),
-        ('print("token: abc")', UsageError, "something else than a token"),
+        ('print("token: abc")', UsageError, "something other than a token"),
     ],
 )
 def test_a_command_that_gives_none_is_told_without_its_arguments(
@@ -231,14 +231,14 @@ def test_client_credentials_are_shown_over_https_and_the_answer_says_how_long_th
 @pytest.mark.parametrize(
     ("answer", "error", "why"),
     [
-        ((503, b"busy"), Unavailable, r"answered 503; see that the issuer is well"),
+        ((503, b"busy"), Unavailable, r"answered 503; see that the issuer works"),
         ((429, b"{}"), Unavailable, r"answered 429"),
         ((404, b"<html>"), UsageError, r"answered 404; check sasl_oauth_client_id"),
         ((400, b'{"error": "invalid_scope"}'), UsageError, r"answered 400 \(invalid_scope\)"),
         ((302, b""), UsageError, r"answered 302, which is no token; name the URL"),
         ((200, b"<html>"), UsageError, r"gave no JSON object; see that it is the issuer's token endpoint"),
         ((200, b"[]"), UsageError, r"gave no JSON object"),
-        ((200, b'{"access_token": "a b"}'), UsageError, r"gave something else than a token"),
+        ((200, b'{"access_token": "a b"}'), UsageError, r"gave something other than a token"),
     ],
 )
 def test_an_endpoint_that_gives_none_is_told(
