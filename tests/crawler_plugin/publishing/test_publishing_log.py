@@ -96,8 +96,8 @@ def test_pages_that_stay_in_the_spool_are_told_with_the_command_that_sends_them(
     (left, forced, lost) = logged.lines
     assert left == (
         logging.WARNING,
-        f"1 pages that Kafka has not confirmed are in {path}, the next crawl with that spool sends them; to send them now: "
-        + command,
+        f"1 pages that Kafka has not confirmed are in {path}, the next crawl with that spool sends them; to "
+        f"send them now: {command}",
     )
     assert forced[1].endswith(command)
     assert lost == (
