@@ -114,7 +114,9 @@ def table(ceilings: Sequence[Ceiling]) -> str:
 def _write(out: Path, ceilings: Sequence[Ceiling]) -> None:
     lines = {
         "pages a second": [(each.workers, each.pages_a_second) for each in ceilings],
-        "if no claim of others cost anything": [(each.workers, each.workers * 1e6 / each.page_us) for each in ceilings],
+        "if other workers' claims cost nothing": [
+            (each.workers, each.workers * 1e6 / each.page_us) for each in ceilings
+        ],
     }
     first = ceilings[0]
     report.write(
@@ -122,10 +124,10 @@ def _write(out: Path, ceilings: Sequence[Ceiling]) -> None:
         title="How many pages a second the order takes",
         how=(
             "`python -m benchmarks ceiling`: the cost of a claim to every worker was measured, with "
-            f"{first.cost.entries:,} entries a shard, {first.cost.claims_a_batch} claims a batch, three of ten near "
-            f"to a survivor. The {first.page_us:.0f} µs that a page costs its owner were measured before. "
-            "All else is reckoned from these two: where one core of each worker is full, parsers not counted; batches "
-            "are full then, too."
+            f"{first.cost.entries:,} entries a shard, {first.cost.claims_a_batch} claims a batch, three of ten near to "
+            f"a survivor. The {first.page_us:.0f} µs that a page costs its owner were measured before. Everything else "
+            "is computed from these two, for workers that each use one full core, parsers not counted; batches are "
+            "full then, too."
         ),
         versions=(),
         absent=(),

@@ -147,7 +147,7 @@ def line_of(measured: ClaimCost) -> str:
     return (
         f"{measured.claims_a_batch} claims a batch, {measured.bytes_a_claim:.0f} bytes each and "
         f"{measured.answer_bytes_a_claim:.0f} of answers, {measured.shards} shards, {measured.entries:,} entries in "
-        f"the own one: {steps} microseconds a claim: {measured.claims_a_second:,.0f} claims a second and core; its "
+        f"the own shard: {steps} microseconds a claim: {measured.claims_a_second:,.0f} claims a second and core; the "
         f"claimer marks an {marking}"
     )
 

@@ -99,14 +99,14 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
             title="What a crawl feels of the plugin",
             how=f"`python -m benchmarks crawl-rate --pages {arguments.pages} --paced-pages {arguments.paced_pages} "
             f"--runs {arguments.runs}`: pages of 20 kB from a site on the same machine, each with links and an item; "
-            "runs of all kinds in turn, each a process of its own. The rate is Scrapy's, from opening the spider "
-            "until Kafka has confirmed the last page. Broker, site and worker are on the same cores. In the first two "
-            "tables the crawl goes as fast as it can, with `DEDUP_CAPTURE`, and no worker runs. The plugin has "
-            "Python's garbage collector pass over everything loaded before the first crawl; the second table shows "
-            "what it costs a crawl that calls `gc.freeze()` itself. In the third the crawl goes at "
-            f"{PACED:.0f} pages a second, where items wait (`DEDUP_AWAIT={PATIENCE_S}`, `DEDUP_DROP`) or do not; in "
-            "the last two callbacks do (`DEDUP_AWAIT_RESPONSES`), first so, then as fast as they can, with a worker at "
-            f"work in both kinds of runs. {late} items and callbacks passed without their verdict.",
+            "runs of all kinds in turn, each a process of its own. The rate is Scrapy's, from opening the spider until "
+            "Kafka has confirmed the last page. Broker, site and worker are on the same cores. In the first two tables "
+            "the crawl goes as fast as it can, with `DEDUP_CAPTURE`, and no worker runs. The plugin has Python's "
+            "garbage collector pass over everything loaded before the first crawl; the second table shows what it "
+            f"costs a crawl that calls `gc.freeze()` itself. In the third the crawl goes at {PACED:.0f} pages a "
+            f"second, where items wait (`DEDUP_AWAIT={PATIENCE_S}`, `DEDUP_DROP`) or do not; in the last two callbacks "
+            "wait (`DEDUP_AWAIT_RESPONSES`), first at that rate, then as fast as they can, with a worker at work in "
+            f"both kinds of runs. {late} items and callbacks passed without their verdict.",
             versions=[f"{name} {version(name)}" for name in VERSIONS],
             absent=(),
             sections=sections,

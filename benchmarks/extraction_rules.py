@@ -29,10 +29,10 @@ _NOTICEABLE: Final = 0.02
 _HEAD: Final = """# Rules of extraction
 
 Written by `python -m benchmarks extraction-rules PAGES --out docs/benchmarks/extraction-rules.md`, with PAGES of
-{pages:,} pages with their main content, of {sites:,} sites. A rule helps a page where its word F1 is lower by {least}
-and more without the rule; *sites* are those of pages that it helps. The last column is what the mean F1, {f1:.4f},
-loses without it. The rules are applied in this order, behind `unseen`, which no page does without: scripts, styles,
-forms and pictures are not shown as text. Rules that help copies and not F1 (`posts`, `notice`) are measured by
+{pages:,} pages with their main content, of {sites:,} sites. A rule helps a page if the word F1 of the page is lower by
+{least} or more without the rule; *sites* counts the sites of such pages. The last column is the loss of the mean F1,
+{f1:.4f}, without the rule. The rules are applied in this order, after `unseen`, which every page needs: scripts,
+styles, forms and pictures are not shown as text. Rules that help copies and not F1 (`posts`, `notice`) are measured by
 verdicts.
 
 """

@@ -68,7 +68,7 @@ class Standstill:
         """The result as a line for people."""
         return (
             f"{self.replicas} holders a shard, {self.entries / MILLION:g}M survivors, {self.what}: verdicts on pages "
-            f"of the living stood still for {self.longest:.1f} s at most ({self.before:.1f} s before)"
+            f"of the live workers stood still for {self.longest:.1f} s at most ({self.before:.1f} s before)"
         )
 
 
@@ -76,7 +76,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments: how many survivors, and how many faults."""
     parser.add_argument("--entries", type=int, default=MILLION, metavar="N", help=f"survivors (default: {MILLION:,})")
     parser.add_argument("--replicas", type=int, choices=(1, 2), help="holders a shard (default: both, in turn)")
-    parser.add_argument("--turns", type=int, default=WORKERS, help="do each to so many of the workers (default: all)")
+    parser.add_argument("--turns", type=int, default=WORKERS, help="workers to do each to (default: all)")
     parser.add_argument("--seconds", type=float, default=STOPPED_SECONDS, help="how long one is away (default: 60)")
     parser.add_argument("--json", action="store_true", help="an object a measurement and line")
 

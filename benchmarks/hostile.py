@@ -193,7 +193,7 @@ def _pumped(pattern: re.Pattern[Any]) -> Callable[[str], Callable[[int], Any]]:
 def configure(parser: argparse.ArgumentParser) -> None:
     """The benchmark's own arguments."""
     parser.add_argument("--mib", type=float, default=4.0, metavar="N", help="size of the largest page (default: 4)")
-    parser.add_argument("--out", type=Path, help="write the page of the handbook here, too")
+    parser.add_argument("--out", type=Path, help="also write the page of the handbook to this file")
 
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:

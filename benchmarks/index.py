@@ -74,18 +74,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--entries", type=int, action="append", metavar="N", help=f"entries; repeatable (default: {sizes})"
     )
-    parser.add_argument("--docs", type=Path, help="codes of real texts besides, from this folder's docs.jsonl.xz")
+    parser.add_argument("--docs", type=Path, help="also codes of real texts, from docs.jsonl.xz in this folder")
     add_common_options(parser)
 
 
 def add_common_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of both benchmarks that compare with peers."""
-    parser.add_argument("--rounds", type=int, default=3, help="measure so often and take the median (default: 3)")
+    parser.add_argument("--rounds", type=int, default=3, help="number of rounds; the median counts (default: 3)")
     parser.add_argument(
         "--against", action="append", metavar="PACKAGE", help="only this peer; repeatable (default: all installed)"
     )
     parser.add_argument("--json", action="store_true", help="an object a contender and line")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write the results as Markdown, a plot beside it")
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="write the results as Markdown, with a plot next to it"
+    )
 
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:

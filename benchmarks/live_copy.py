@@ -155,5 +155,5 @@ def _wait_until(came: Callable[[], bool], what: str, process: ModuleProcess | No
         if process is not None:
             see_that_it_runs(process)
         if time.monotonic() > deadline:
-            raise Unavailable(f"it did not come so far in {PATIENCE_SECONDS:g} s that {what}: try again")
+            raise Unavailable(f"it took longer than {PATIENCE_SECONDS:g} s until {what}: try again")
         time.sleep(_LOOK_SECONDS)

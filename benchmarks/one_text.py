@@ -23,10 +23,10 @@ from worker.index.entries import COLUMNS, OPTIONAL, Entries
 from worker.index.queries import Queries
 from worker.index.shard import Shard
 
-OTHER_PAGES: Final = "unrelated pages that are not there"
-STORED_PAGES: Final = "unrelated pages that are there"
+OTHER_PAGES: Final = "unrelated pages that are not in the index"
+STORED_PAGES: Final = "unrelated pages that are in the index"
 NEW_TITLES: Final = "new titles of the site"
-OWN_TITLES: Final = "titles that are there"
+OWN_TITLES: Final = "titles that are in the index"
 OTHER_SITES: Final = "other sites"
 _BEFORE_TEMPLATE: Final = 3
 _ASKED: Final = 20_000

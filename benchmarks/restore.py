@@ -76,8 +76,10 @@ class RestoreTime:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments: how many survivors, and what to measure with them."""
     parser.add_argument("--entries", type=int, default=ENTRIES, metavar="N", help=f"survivors (default: {ENTRIES:,})")
-    parser.add_argument("--rounds", type=int, default=1, help="restore so often each way (default: 1)")
-    parser.add_argument("--handover", action="store_true", help="a worker's answers while half its shards leave")
+    parser.add_argument("--rounds", type=int, default=1, help="number of restores each way (default: 1)")
+    parser.add_argument(
+        "--handover", action="store_true", help="measure a worker's answers while half of its shards leave"
+    )
     parser.add_argument("--json", action="store_true", help="an object a measurement and line")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the results as Markdown")
 

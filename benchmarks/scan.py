@@ -59,9 +59,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--docs", type=Path, required=True, help="folder with docs.jsonl.xz (url, html, text a line)")
     parser.add_argument("--part", action="append", choices=PARTS, help="repeatable (default: all)")
     parser.add_argument("--runs", type=int, default=3, metavar="N", help="of html and texts, in turn (default: 3)")
-    parser.add_argument("--pages", type=int, metavar="N", help="html and judge: so many of the pages (default: all)")
-    parser.add_argument("--laps", type=int, default=8, metavar="N", help="html: each page so often (default: 8)")
-    parser.add_argument("--texts", type=int, default=60_000, metavar="N", help="texts: so many (default: 60000)")
+    parser.add_argument("--pages", type=int, metavar="N", help="html and judge: number of pages (default: all)")
+    parser.add_argument(
+        "--laps", type=int, default=8, metavar="N", help="html: times that each page comes (default: 8)"
+    )
+    parser.add_argument(
+        "--texts", type=int, default=60_000, metavar="N", help="texts: number of texts (default: 60000)"
+    )
     parser.add_argument(
         "--sizes", type=_numbers, default=(100_000, 1_000_000), metavar="N,N", help="peers: (default: 100000,1000000)"
     )
@@ -88,10 +92,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--not-run", metavar="WHY", help="peers: run none of them, say on the page why not")
     parser.add_argument(
-        "--note", metavar="TEXT", help="stands on the page below the figures: what else ran, why sizes are smaller"
+        "--note", metavar="TEXT", help="text for the page, below the figures: what else ran, why sizes are smaller"
     )
-    parser.add_argument("--work", type=Path, metavar="DIR", help="keep what is made for measuring (default: nothing)")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write the page of the handbook, and its JSON beside")
+    parser.add_argument(
+        "--work", type=Path, metavar="DIR", help="keep the files made for measuring here (default: they are deleted)"
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="write the page of the handbook, and its JSON next to it"
+    )
     parser.add_argument("--json", action="store_true", help="an object a figure and line")
 
 

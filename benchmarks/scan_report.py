@@ -91,7 +91,8 @@ def _texts(rows: Sequence[dict[str, Any]]) -> str:
             for row in rows
         ],
     )
-    return "Texts of 3 to 5 kB without markup, made as below, half of them Chinese, as JSON lines.\n\n" + table
+    how = "Texts of 3 to 5 kB without markup, made as described below, half of them Chinese, as JSON lines."
+    return f"{how}\n\n{table}"
 
 
 def _peers(rows: Sequence[dict[str, Any]]) -> str:
@@ -113,12 +114,12 @@ def _peers(rows: Sequence[dict[str, Any]]) -> str:
         lines.append(line)
     settings = "; ".join(f"{each.name}: {each.settings}" for each in CONTENDERS.values())
     return (
-        "Texts of 1 to 3 kB, half of them Chinese, made from the labelled ones by a fixed seed: pasted together out of "
-        "cuttings of eight words (sixteen characters) from random places. Each fifth is a copy of an earlier one, in "
+        "Texts of 1 to 3 kB, half of them Chinese, made from the labelled ones by a fixed seed: pasted together from "
+        "pieces of eight words (sixteen characters) from random places. Each fifth is a copy of an earlier one, in "
         "which a share of the words was edited: runs of one to eight were left out, replaced or put in. The columns "
         "with a share say how many of the copies with that share edited were found; *false* counts texts that were "
-        "thrown away and are no copy of a text that stayed. Real texts of one site have more in common than these.\n\n"
-        f"{settings}.\n\n" + report.table(columns, lines)
+        "thrown away and are no copy of a text that stayed. Real texts of one site have more in common than "
+        f"these.\n\n{settings}.\n\n" + report.table(columns, lines)
     )
 
 
@@ -139,10 +140,9 @@ def _large(rows: Sequence[dict[str, Any]]) -> str:
         ],
     )
     return (
-        "`scan NEW --against STATE`. No page made the old ones: they are planted as a state of random fingerprints and "
-        "sketches under made-up URLs, since real ones would take half an hour to make. Random ones fill the index more "
-        "evenly than those of real pages. The new ones are texts as above, through everything that a scan does.\n\n"
-        + table
+        "`scan NEW --against STATE`. The old ones come from no pages: the state is filled with random fingerprints and "
+        "sketches under made-up URLs, since those of real pages would take half an hour to make. Random ones fill the "
+        "index more evenly. The new ones are texts as above, through everything that a scan does.\n\n" + table
     )
 
 

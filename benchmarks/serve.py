@@ -64,7 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Which pages, and how often."""
     parser.add_argument("--docs", type=Path, required=True, help="folder with docs.jsonl.xz (id, url, html a line)")
     parser.add_argument("--turns", type=int, default=TURNS, metavar="N", help=f"of each way (default: {TURNS})")
-    parser.add_argument("--pages", type=int, metavar="N", help="only so many pages (default: all)")
+    parser.add_argument("--pages", type=int, metavar="N", help="number of pages (default: all)")
 
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
@@ -188,7 +188,7 @@ async def _ask_on_one(requests: Sequence[bytes], port: int) -> None:
         writer.write(request)
         status, head = (await reader.readuntil(b"\r\n\r\n")).split(b"\r\n", 1)
         if status.split(b" ")[1] not in (b"200", b"422"):
-            raise Unavailable(f"the service answered {status.decode()}: see what stands in its log")
+            raise Unavailable(f"the service answered {status.decode()}: look at its log")
         fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n") if line)
         if (length := fields.get(b"content-length")) is not None:
             await reader.readexactly(int(length))

@@ -82,7 +82,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     pages = parser.add_mutually_exclusive_group(required=True)
     pages.add_argument("--pages", type=Path, metavar="DIR", help="with docs.jsonl.xz and pairs.jsonl.xz")
     pages.add_argument("--sites", type=Path, metavar="DIR", help=f"a folder a site, each with {ERROR_PAGE}")
-    parser.add_argument("--seeds", type=int, default=1, metavar="N", help="draw all addresses so often (default: 1)")
+    parser.add_argument(
+        "--seeds", type=int, default=1, metavar="N", help="times that all addresses are drawn (default: 1)"
+    )
 
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
@@ -101,9 +103,9 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
             claims, replace(rules, findings=replace(rules.findings, soft_404_places=places, groups=1 << 20)), settings
         )
         print(
-            f"soft_404_places={count.places}: {count.called} called no page, {count.right} of them rightly (precision "
-            f"{count.right / max(1, count.called):.3f}); of {count.errors} error ones {count.right / count.errors:.2f} "
-            f"found; {count.articles} other pages"
+            f"soft_404_places={count.places}: {count.called} pages called error pages, {count.right} of them rightly "
+            f"(precision {count.right / max(1, count.called):.3f}); of {count.errors} error pages "
+            f"{count.right / count.errors:.2f} found; {count.articles} other pages"
         )
     return 0
 

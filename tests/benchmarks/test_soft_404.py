@@ -33,7 +33,10 @@ def site(tmp_path: Path) -> Path:
 def test_a_real_error_page_is_found_and_no_other_is(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["soft-404", "--sites", str(site), "--seeds", "6"]) == 0
     printed = capsys.readouterr().out
-    assert "soft_404_places=8: 4 called no page, 4 of them rightly (precision 1.000); of 6 error ones 0.67" in printed
+    assert (
+        "soft_404_places=8: 4 pages called error pages, 4 of them rightly (precision 1.000); of 6 error pages 0.67"
+        in printed
+    )
 
 
 def test_without_error_pages_there_is_nothing_to_measure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

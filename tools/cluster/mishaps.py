@@ -209,7 +209,7 @@ def kill(world: Round) -> bool:
 
 
 def both_holders(world: Round) -> bool:
-    """kill -9 of two workers at once, which hold some shards together where those have two holders; two are started."""
+    """kill -9 of two workers at once, both holders of some shards if shards have two holders; two are started."""
     if len(world.workers) < 2:
         return False
     for worker in world.chance.sample(world.workers, 2):
@@ -261,7 +261,7 @@ def _stop(world: Round, least: float, most: float) -> bool:
 
 
 def cut(world: Round) -> bool:
-    """The line between a worker and the broker is cut; later what was sent on it arrives, or its connections end."""
+    """The line between a worker and the broker is cut; later the bytes sent on it arrive, or its connections end."""
     whole = [world.line_of[worker.process.pid] for worker in world.awake() if worker.process.pid in world.line_of]
     whole = [line for line in whole if not line.is_cut]
     if not whole:
@@ -282,7 +282,7 @@ def join(world: Round) -> bool:
 
 
 def leave(world: Round) -> bool:
-    """SIGTERM to a worker, which must drain and end with 0, or with 3 where a broker was just away."""
+    """SIGTERM to a worker, which must drain and end with 0, or with 3 if a broker was just away."""
     running = world.running()
     if len(running) < 2:
         return False
@@ -342,7 +342,7 @@ def _have_partitions(cluster: Cluster) -> bool:
 
 
 def export(world: Round) -> bool:
-    """`index export` of what the index holds, while everybody works."""
+    """`index export` of the whole index, while all workers work."""
     folder = world.cluster.folder / f"exported-{len(world.exports)}"
     overrides = [argument for pair in world.cluster.overrides for argument in ("--set", pair)]
     command = [*PROGRAM, "index", "export", "--out", str(folder), *overrides]
@@ -356,7 +356,7 @@ def export(world: Round) -> bool:
 
 
 def evict(world: Round) -> bool:
-    """A member, or all, are put out of one of the groups by the broker."""
+    """The broker puts one member, or all, out of one of the groups."""
     admin = KafkaAdminClient(**world.cluster.options)
     try:
         group = f"{world.cluster.settings.kafka.group}-{world.chance.choice(('pages', 'shards'))}"
@@ -394,7 +394,7 @@ def _kill_brokers(world: Round, number: int) -> bool:
 
 
 def broker_frozen(world: Round) -> bool:
-    """SIGSTOP of a broker of three, past its session, and SIGCONT: it wakes and leads nothing any more."""
+    """SIGSTOP of one broker of three, past its session, then SIGCONT: it wakes and no longer leads any partition."""
     frozen = world.chance.choice(world.brokers)
     assert frozen.pid is not None
     os.kill(frozen.pid, signal.SIGSTOP)
@@ -425,7 +425,7 @@ def wide_headers(world: Round) -> bool:
 
 
 def hostile_strings(world: Round) -> bool:
-    """URLs, marks, entities and titles that took ages once, as pages, good pages before and behind them."""
+    """Pages with URLs, marks, entities and titles that once took very long, good pages before and behind them."""
     return _publish_among_good_ones(world, hostile.strings)
 
 

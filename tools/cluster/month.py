@@ -188,7 +188,7 @@ def more_shards(month: Month) -> None:
 
 
 def new_threshold(month: Month) -> None:
-    """Another `near.threshold`, in a generation that has judged all pages beside, and `switch`."""
+    """Another `near.threshold`, in a second generation that has judged all pages at the same time, and `switch`."""
     more = ("topics.generation=threshold", "near.threshold=0.6", "output.mode=count")
     beside = Cluster(
         month.cluster.bootstrap, PREFIX, month.cluster.folder / "beside", (*month.cluster.overrides, *more), NODES
@@ -219,7 +219,7 @@ def broker_lost(month: Month) -> None:
 
 
 def moved(month: Month) -> None:
-    """`index export` while workers run, and `index import` in another cluster, which knows the pages then."""
+    """`index export` while workers run, and `index import` in another cluster, which then knows the pages."""
     folder = month.cluster.folder / "exported"
     month.command("index", "export", "--out", str(folder))
     there = month.cluster.folder / "mirror"
@@ -306,7 +306,9 @@ def write(out: Path | None, lines: list[str]) -> None:
 def main(arguments: list[str]) -> int:
     """0 if every step went well."""
     parser = argparse.ArgumentParser(prog="python -m tools.cluster.month", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=60, help="all steps together, waiting for commits left out")
+    parser.add_argument(
+        "--minutes", type=float, default=60, help="length of all steps together, without waiting for commits"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the pages")
     parser.add_argument("--out", type=Path, help="put the table into this file, too, between its markers")
     options = parser.parse_args(arguments)

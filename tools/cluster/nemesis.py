@@ -262,7 +262,7 @@ def around(file: Path, name: str) -> tuple[str, str]:
     before, begin, rest = file.read_text(encoding="utf-8").partition(f"<!-- {name}:begin -->\n")
     _, end, after = rest.partition(f"<!-- {name}:end -->")
     if not end:
-        raise ValueError(f"{file} has no markers {name}:begin and {name}:end; put them where the tables shall stand")
+        raise ValueError(f"{file} has no markers {name}:begin and {name}:end; add them where the tables belong")
     return before + begin, end + after
 
 
@@ -270,8 +270,8 @@ def main(arguments: list[str]) -> int:
     """0 if every promise held."""
     parser = argparse.ArgumentParser(prog="python -m tools.cluster.nemesis", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10, help="how long pages are published under faults")
-    parser.add_argument("--moments", action="store_true", help="one worker of three killed, at five moments, instead")
-    parser.add_argument("--brokers", type=int, choices=(1, NODES), default=1, help="how many there are")
+    parser.add_argument("--moments", action="store_true", help="kill one worker of three, at five moments, instead")
+    parser.add_argument("--brokers", type=int, choices=(1, NODES), default=1, help="number of brokers")
     parser.add_argument("--docs", type=Path, help="a folder with docs.jsonl.xz; without it pages are made")
     parser.add_argument("--seed", type=int, default=0, help="of the faults and the pages")
     parser.add_argument("--out", type=Path, help="put the tables into this file, too, between their markers")

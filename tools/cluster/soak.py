@@ -156,8 +156,8 @@ def report(looks: dict[str, list[Look]]) -> tuple[list[str], bool]:
 def main(arguments: list[str]) -> int:
     """0 if nothing grew that may not grow."""
     parser = argparse.ArgumentParser(prog="python -m tools.cluster.soak", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=30, help="of pages that are all different, after warming up")
-    parser.add_argument("--warm-up", type=float, default=5, help="minutes of the same before")
+    parser.add_argument("--minutes", type=float, default=30, help="minutes of pages that all differ, after warming up")
+    parser.add_argument("--warm-up", type=float, default=5, help="minutes of such pages before")
     parser.add_argument("--copies", type=float, default=5, help="minutes of copies after; the first is not counted")
     parser.add_argument("--rate", type=float, default=390, help="pages a second")
     parser.add_argument("--set", dest="more", action="append", default=[], metavar="KEY=VALUE", help="of the worker")

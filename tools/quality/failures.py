@@ -114,9 +114,9 @@ def as_page(failed: Mapping[str, Sequence[Failing]], worst: Sequence[Extraction]
     parts = [
         "# Where it fails",
         "Written by `python -m tools.quality --publish`. Verdicts are those of `near.predicate=accurate` on HTML, by "
-        f"default settings. A text is taken out *badly* where the F1 of its tokens is below {WELL}; the *same* text is "
-        "taken out of both pages where they are equal after normalising. The example of a class is its first "
-        "pair of pages that are no example yet.",
+        f"default settings. A text is taken out *badly* if the F1 of its tokens is below {WELL}; the *same* text is "
+        "taken out of both pages if their texts are equal after normalising. The example of a class is its first pair "
+        "whose pages are not in an earlier example.",
     ]
     for name, groups in failed.items():
         for label, title in ((1, "near-duplicates that are not found"), (0, "other pages that are called near")):
