@@ -14,20 +14,20 @@ from worker.stream.worker import Worker
 
 
 def claims_beyond_the_end_of_pages_are_decided(stack: ExitStack) -> None:
-    """A claim counts whatever it says: all pages up to a forged one are void, for ever and in every worker."""
+    """Any claim counts: all pages up to a forged one are void, forever and in every worker."""
     stack.enter_context(replaced(barrier, "beyond", lambda *arguments: None))
 
 
 @in_place_of(Follower, "_take_batch")
 def what_follows_a_barrier_is_decided(honest: Any, self: Any, record: Any) -> None:
-    """Only the record itself is left out, by those that find it impossible: who looks later may find it possible."""
+    """Only the record is left out, by workers that find it impossible: a later look may find it possible."""
     found, self.barrier = self.barrier, None
     honest(self, record)
     self.barrier = found
 
 
 def place_behind_a_barrier(stack: ExitStack) -> None:
-    """A follower stands where it has read to: who goes on from there has passed the record over."""
+    """A follower stands where it has read to: a worker that goes on from there has passed over the record."""
 
     def place(self: Any) -> ReplayPoint:
         return ReplayPoint(self.pending[0].offset if self.pending else self.told_up_to, self.answers_offset)
@@ -37,14 +37,16 @@ def place_behind_a_barrier(stack: ExitStack) -> None:
 
 @in_place_of(Worker, "_end_at_a_barrier")
 def ends_as_soon_as_one_follower_is_at_a_barrier(_: Any, self: Any) -> None:
-    """What the worker owns besides stands before it: nobody decides and commits that, however often workers start."""
+    """The worker's other followers stand before the record: no one decides and commits their pages, however often
+    workers start.
+    """
     for follower in self.followers:
         if follower.barred is not None:
             raise follower.barred.refusal()
 
 
 def copy_waits_for_what_is_never_decided(stack: ExitStack) -> None:
-    """A copy wants every batch in a block, those behind a barrier, too: there is no way on."""
+    """A copy needs every batch in a block, also those behind a barrier: it can never go on."""
     stack.enter_context(replaced(copy_index, "barriers", lambda *arguments: iter(())))
 
 

@@ -18,7 +18,7 @@ from worker.verdict.claims import Claims
 
 @in_place_of(change, "_latest_here")
 def earlier_texts_of_the_same_batch_forgotten(_: Any, claims: Claims, unique: Any) -> Any:
-    """Only what the index holds counts as a page's earlier text: one of the same batch is compared with none."""
+    """Only a text in the index counts as a page's earlier text: a page is not compared with one of the same batch."""
     return np.full(len(claims), -1, np.int64)
 
 
@@ -32,7 +32,7 @@ def every_fetch_for_the_latest_survivor(honest: Any, claims: Claims, unique: Any
 def earliest_text_for_latest(
     honest: Any, self: PlainIndex, url: Callable[[int], str], hashes: Any, queries: Any, expired_up_to: int = -1
 ) -> Found:
-    """The first text of a URL instead of the last one: a page that came back to it is called the same."""
+    """The first text of a URL counts instead of the last one: a page that returned to it is called unchanged."""
     survivors = self.survivors
     try:
         self.survivors = survivors[::-1]
@@ -45,7 +45,7 @@ def earliest_text_for_latest(
 
 @in_place_of(LiveShard, "_seen")
 def expired_texts_told_of(honest: Any, self: LiveShard, pending: Any, asked: Any, expired: int) -> Any:
-    """What has expired counts as a page's earlier text for as long as it lies in memory."""
+    """An expired text counts as a page's earlier text for as long as it is in memory."""
     return honest(self, pending, asked, -1)
 
 

@@ -25,13 +25,13 @@ from worker.stream.shard.live import LiveShard, Standing
 
 @in_place_of(Standing, "still_forgotten")
 def no_block_names_what_was_forgotten(_: Any, self: Standing, ttl: int | None) -> tuple[Forgotten, ...]:
-    """Blocks hold what was forgotten: whoever restores the shard finds it again, and answers otherwise."""
+    """Blocks still hold forgotten entries: a worker that restores the shard finds them and answers differently."""
     return ()
 
 
 def only_the_next_block_names_what_was_forgotten(stack: ExitStack) -> None:
-    """The header tells what was forgotten since the block before: where that block is the last one, nothing is
-    forgotten of the earlier ones.
+    """A header names only what was forgotten since the block before: if a later block is the last one, nothing is
+    forgotten of the earlier blocks.
     """
     honest = LiveShard.seal
 
@@ -46,25 +46,25 @@ def only_the_next_block_names_what_was_forgotten(stack: ExitStack) -> None:
 
 @in_place_of(live_module, "in_force")
 def forgotten_is_named_only_until_the_next_page(_: Any, known: Any, watermark: int, ttl: int | None) -> Any:
-    """What was forgotten is dropped from headers once the clock moves: it comes back with the next restore."""
+    """Headers stop naming forgotten entries once the clock moves: the next restore brings them back."""
     return tuple(each for each in known if each.clock >= watermark)
 
 
 @in_place_of(live_module, "in_force")
 def forgotten_is_named_for_half_of_the_ttl(_: Any, known: Any, watermark: int, ttl: int | None) -> Any:
-    """It is dropped from headers too early: what has not expired by then comes back with a restore."""
+    """Headers stop naming forgotten entries too early: a restore brings back those that have not expired by then."""
     return tuple(each for each in known if ttl is None or each.clock >= watermark - ttl // 2)
 
 
 @in_place_of(restore_module, "standing_of")
 def restored_shard_names_nothing_forgotten(honest: Any, found: Any, ttl: int | None) -> Standing:
-    """Who restores a shard forgets what its blocks say, and does not pass it on: its own blocks undo it."""
+    """A restored shard forgets what its blocks name, and does not pass it on: its own blocks undo the forgetting."""
     standing: Standing = honest(found, ttl)
     return replace(standing, forgotten=())
 
 
 def forgotten_without_its_place(stack: ExitStack) -> None:
-    """What a header names is applied to all entries: one that came later, and survived, is lost with a restore."""
+    """What a header names is applied to all entries: an entry that came later, and survived, is lost with a restore."""
     honest = forgetting.without
 
     def without(entries: Entries, forgotten: Any) -> Entries:
@@ -74,7 +74,7 @@ def forgotten_without_its_place(stack: ExitStack) -> None:
 
 
 def forgotten_up_to_the_batch_before(stack: ExitStack) -> None:
-    """The place of a record is taken for the last batch that is kept: of the batch before it all is found again."""
+    """A restore forgets one batch too few: entries of the batch before the record are found again."""
     honest = forgetting.without
 
     def without(entries: Entries, forgotten: Any) -> Entries:
@@ -85,7 +85,7 @@ def forgotten_up_to_the_batch_before(stack: ExitStack) -> None:
 
 @in_place_of(Follower, "_check")
 def forgotten_before_earlier_batches_are_decided(honest: Any, self: Follower) -> None:
-    """A record is carried out when it is read: what batches before it are compared with depends on who reads ahead."""
+    """A record takes effect when it is read: what earlier batches are compared with depends on who reads ahead."""
     honest(self)
     for pending in [each for each in self.pending if each.forgotten is not None]:
         self.pending.remove(pending)
@@ -95,7 +95,7 @@ def forgotten_before_earlier_batches_are_decided(honest: Any, self: Follower) ->
 
 @in_place_of(Follower, "_take_batch")
 def forgets_what_others_want_forgotten(honest: Any, self: Follower, record: Record) -> None:
-    """A record of another scheme counts: workers with other settings empty the index of these."""
+    """A record of another scheme counts: workers with other settings empty this index."""
     with suppress(UnreadableRecord, Refused):
         found = decode_claims(record.value)
         if isinstance(found, Forget) and found.scheme != self.policy.scheme:
@@ -106,31 +106,31 @@ def forgets_what_others_want_forgotten(honest: Any, self: Follower, record: Reco
 
 @in_place_of(Piece, "counting")
 def forgotten_comes_back_from_blocks(_: Any, self: Piece, entries: Entries) -> Entries:
-    """A header names what was forgotten, and nobody heeds it."""
+    """A header names what was forgotten, and a restore ignores it."""
     return entries.after(self.after)
 
 
 @in_place_of(live_module, "one_more")
 def the_same_twice_is_the_first_one(_: Any, known: Any, new: Forgotten) -> tuple[Forgotten, ...]:
-    """A condition that is known already is not taken up again: what came between the two records comes back."""
+    """A condition that is already known is not taken up again: entries that came between the two records come back."""
     return tuple(known) if any(each.condition == new.condition for each in known) else (*known, new)
 
 
 @in_place_of(copy_index, "_rows")
 def copy_carries_what_was_forgotten(honest: Any, found: Any) -> Any:
-    """A copy takes what blocks hold: in the new generation nothing names what was forgotten, and it is found again."""
+    """A copy takes all that blocks hold: the new generation does not name forgotten entries, and finds them again."""
     return honest(replace(found, pieces=tuple(replace(piece, forgotten=()) for piece in found.pieces)))
 
 
 @in_place_of(repair, "_empty_block")
 def bridge_names_nothing_forgotten(honest: Any, shard: Any, after: int, to: int, state: Any, policy: Any) -> Any:
-    """A bridge has the last header: with it, what was forgotten comes back from the blocks before."""
+    """A bridge has the last header, which names nothing: forgotten entries come back from the blocks before."""
     return honest(shard, after, to, replace(state, forgotten=()), policy)
 
 
 @in_place_of(repair, "_forgets")
 def repair_passes_over_records(_: Any, *given: Any) -> tuple[Any, ...]:
-    """Where nothing can be read on, all shards go on behind the log: what it says there is to be forgotten never is."""
+    """If nothing can be read on, all shards go on behind the log: entries that it says to forget stay."""
     return ()
 
 

@@ -17,7 +17,7 @@ from worker.stream.policy import NOTHING, Note, ReplayPoint
 
 @in_place_of(copy_index.Marker, "take")
 def copied_marker_with_its_first_clock(honest: Any, self: Any, survivor: Any, clock: int) -> None:
-    """All of a marker expires with the first of it."""
+    """All survivors of a marker expire with the first of them."""
     honest(self, survivor, clock)
     self.last_clock = self.first_clock
 
@@ -32,7 +32,7 @@ def _copied_state(stack: ExitStack, **changes: Any) -> None:
 
 
 def copy_forgets_the_watermark(stack: ExitStack) -> None:
-    """The watermark begins anew: what had almost expired lives on."""
+    """The watermark begins anew: entries that had almost expired live on."""
     _copied_state(stack, watermark=-1)
 
 
@@ -42,7 +42,7 @@ def copy_forgets_hw(stack: ExitStack) -> None:
 
 
 def copy_in_the_order_of_shards(stack: ExitStack) -> None:
-    """Shard after shard instead of by order: the earliest survivor that a page is near to is another one."""
+    """Survivors are copied shard after shard, not by order: a page's earliest near survivor is another one."""
 
     class OneAfterTheOther:
         @staticmethod
@@ -54,17 +54,17 @@ def copy_in_the_order_of_shards(stack: ExitStack) -> None:
 
 
 def copied_survivors_all_in_the_first_shard(stack: ExitStack) -> None:
-    """All survivors go to the first shard, wherever those of their fingerprint will be stored from now on."""
+    """All survivors go to the first shard, although new ones of their fingerprint are stored elsewhere."""
     stack.enter_context(replaced(copy_index, "home_shard", lambda survivor, shards: 0))
 
 
 def copy_that_broke_off_can_be_restored(stack: ExitStack) -> None:
-    """Each copied block has a true answers offset: workers begin with the half of an index."""
+    """Each copied block has a true answers offset: workers begin with half of an index."""
     stack.enter_context(replaced(copy_index, "NEVER_THERE", 0))
 
 
 def copy_into_what_was_used(stack: ExitStack) -> None:
-    """Nobody looks whether the new topics are empty: what a copy that broke off has left stays among the blocks."""
+    """The copy does not check that the new topics are empty: remains of a copy that broke off stay among the blocks."""
     honest = copy_index.copy
 
     def copy(source: Any, target: Any, *rest: Any) -> Any:
@@ -86,7 +86,7 @@ def copy_into_what_was_used(stack: ExitStack) -> None:
 
 @in_place_of(copy_index, "copy")
 def copy_does_not_tell_the_old_generation(honest: Any, source: Any, *rest: Any) -> Any:
-    """Its workers, started again, go on with the pages that the new one writes, too."""
+    """The old workers, started again, go on with pages that the new generation also writes."""
 
     class Deaf:
         def __getattr__(self, name: str) -> Any:
@@ -99,7 +99,7 @@ def copy_does_not_tell_the_old_generation(honest: Any, source: Any, *rest: Any) 
 
 
 def copy_keeps_the_old_replay_point(stack: ExitStack) -> None:
-    """The consumed offsets come along with where the old logs were to be read on."""
+    """The consumed offsets still carry the places from which the old logs were to be read on."""
     honest = ReplayPoint
 
     def replay_point(batch: int, answers_offset: int) -> Any:
@@ -109,7 +109,7 @@ def copy_keeps_the_old_replay_point(stack: ExitStack) -> None:
 
 
 def copy_of_what_is_not_committed(stack: ExitStack) -> None:
-    """Pages that were judged and not committed are in the index: claimed anew, they are copies of themselves."""
+    """Pages that were judged but not committed are in the index: claimed again, they are copies of themselves."""
 
     class Unasked(State):
         def knows(self, partition: int) -> int:
@@ -119,19 +119,19 @@ def copy_of_what_is_not_committed(stack: ExitStack) -> None:
 
 
 def copy_without_the_last_batches(stack: ExitStack) -> None:
-    """Nobody looks whether every batch is in a block: the survivors of the last ones are left behind."""
+    """The copy does not check that every batch is in a block: the survivors of the last ones are left behind."""
     stack.enter_context(replaced(copy_index, "_next_batch", lambda *arguments: None))
 
 
 def copy_or_switch_beside_running_workers(stack: ExitStack) -> None:
-    """Nobody looks whether workers run: they go on from what is being changed."""
+    """The command does not check whether workers run: they go on from state that is being changed."""
     stack.enter_context(replaced(copy_index, "refuse_running", lambda generation: None))
     stack.enter_context(replaced(switch, "refuse_running", lambda generation: None))
 
 
 @in_place_of(switch, "_passing")
 def switch_where_the_new_one_stands(honest: Any, old: Any, new: Any, partition: int) -> Any:
-    """The border is what the new generation has consumed: what the old one wrote behind it is written twice."""
+    """The border is the new generation's consumed offset: pages that the old one wrote behind it are written twice."""
     found = honest(old, new, partition)
     begun, note = switch.consumed(new, partition)
     committed = Committed(begun.offset, Note(note.point, begun.offset).to_metadata())
@@ -140,13 +140,13 @@ def switch_where_the_new_one_stands(honest: Any, old: Any, new: Any, partition: 
 
 @in_place_of(switch, "switch")
 def switch_does_not_tell_the_old_generation(_: Any, old: Any, new: Any, passings: Any) -> None:
-    """Started again, its workers go on writing."""
+    """The old workers, started again, go on writing."""
     new.groups.commit({passing.partition: passing.new for passing in passings})
 
 
 @in_place_of(switch, "_passing")
 def switch_to_one_that_has_gone_too_far(honest: Any, old: Any, new: Any, partition: int) -> Any:
-    """What the new one has counted beyond the border is in no output."""
+    """Pages that the new generation has counted beyond the border are in no output."""
     (ended, old_note), (begun, new_note) = (switch.consumed(each, partition) for each in (old, new))
     if begun.offset <= ended.offset:
         return honest(old, new, partition)
@@ -157,7 +157,7 @@ def switch_to_one_that_has_gone_too_far(honest: Any, old: Any, new: Any, partiti
 
 @in_place_of(OwnedPartition, "commit_point")
 def border_is_forgotten_at_the_first_commit(honest: Any, self: OwnedPartition, count: int, place: Any) -> Any:
-    """Taken up again below the border, the rest up to it is written a second time."""
+    """If a partition is taken up again below the border, the rest up to it is written a second time."""
     committed = honest(self, count, place)
     note = Note.from_metadata(committed.metadata, "mutation")
     return committed._replace(metadata=note._replace(written_from=0).to_metadata())
@@ -174,7 +174,7 @@ def page_at_the_border_is_counted(honest: Any, self: OwnedPartition, log: Any) -
 
 @in_place_of(OwnedPartition, "locate")
 def border_is_not_read_again(honest: Any, self: OwnedPartition, log: Any) -> Any:
-    """Who takes a partition up below the border writes from where it takes it up."""
+    """A worker that takes a partition up below the border writes from there on."""
     point = honest(self, log)
     if not self.counts:
         self.written_from = 0
@@ -182,7 +182,7 @@ def border_is_not_read_again(honest: Any, self: OwnedPartition, log: Any) -> Any
 
 
 def workers_do_not_look_who_writes(stack: ExitStack) -> None:
-    """Any worker writes that is told to: one of the old generation, started again, writes pages twice."""
+    """Any worker that is told to writes: a worker of the old generation, started again, writes pages twice."""
     stack.enter_context(replaced(OwnedPartition, "_check_outputs", lambda *arguments: None))
 
 

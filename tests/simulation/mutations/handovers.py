@@ -16,7 +16,7 @@ from worker.stream.shard.restore import Restoration
 
 @in_place_of(Inheritance, "consumed")
 def who_stands_by_begins_with_the_first_page(honest: Any, self: Inheritance, partition: int) -> Any:
-    """Nobody waits for the end of the copy: pages that the old generation has judged are judged again."""
+    """Workers do not wait for the end of the copy: pages that the old generation has judged are judged again."""
     try:
         return honest(self, partition)
     except NotYet:
@@ -25,7 +25,7 @@ def who_stands_by_begins_with_the_first_page(honest: Any, self: Inheritance, par
 
 @in_place_of(Restoration, "_take_copied")
 def who_stands_by_goes_on_without_the_last_block(honest: Any, self: Restoration, block: Any, loaded: Any) -> None:
-    """A block that comes after the first load is taken note of, and what it holds is not loaded."""
+    """A block that comes after the first load is noted, but its entries are not loaded."""
     loaded.survivors.__dict__["store"] = lambda entries: None
     honest(self, block, loaded)
     del loaded.survivors.__dict__["store"]
@@ -39,20 +39,20 @@ def live_copy_takes_all_that_blocks_hold(honest: Any, covers: Any, up_to: Any) -
 
 @in_place_of(CopiedIndex, "end")
 def copy_ends_without_the_last_survivors(honest: Any, self: CopiedIndex, state: State) -> Any:
-    """What gathered for the last marker is not written."""
+    """Survivors that gathered for the last marker are not written."""
     self._marker = type(self._marker)(self._marker.number, self.policy.shards)
     return honest(self, state)
 
 
 @in_place_of(live_copy, "watermark_after")
 def live_copy_keeps_the_watermark_of_the_blocks(honest: Any, watermark: int, claims: Any) -> int:
-    """What was fetched meanwhile moves no clock: survivors live on."""
+    """Pages fetched during the copy move no clock: survivors live on."""
     return watermark
 
 
 @in_place_of(LiveCopy, "_given")
 def live_copy_hands_over_what_is_not_committed(honest: Any, self: LiveCopy) -> Any:
-    """Pages that were judged and not committed are in the index: claimed anew, they are copies of themselves."""
+    """Pages that were judged but not committed are in the index: claimed again, they are copies of themselves."""
     state = self.state
     self.state = State(state.to, state.answers_offset, state.watermark, dict.fromkeys(state.claimed_up_to, -1))
     try:
@@ -63,7 +63,7 @@ def live_copy_hands_over_what_is_not_committed(honest: Any, self: LiveCopy) -> A
 
 @in_place_of(LiveCopy, "end")
 def live_copy_ends_beside_running_workers(honest: Any, self: LiveCopy) -> bool:
-    """Nobody waits until the old workers have ended: one that hangs may still commit."""
+    """The copy does not wait until the old workers have ended: one that hangs may still commit."""
     source = self.source
 
     class Empty:

@@ -18,13 +18,13 @@ from worker.stream.worker import Worker
 
 
 def standby_writes(stack: ExitStack) -> None:
-    """Whoever holds a shard writes its blocks: the topic, and each restore, takes twice as long."""
+    """Each holder of a shard writes its blocks: the topic is twice as long, and each restore takes twice as long."""
     stack.enter_context(replaced(OwnedShard, "writes", True))
 
 
 @in_place_of(OwnedShard, "hold")
 def promoted_one_goes_on_from_its_last_decided_batch(honest: Any, self: OwnedShard, role: Role | None) -> None:
-    """Who becomes active takes it that its predecessor has written all before: what it had not is in no block."""
+    """A holder that becomes active assumes that its predecessor wrote everything before: the rest is in no block."""
     if role is Role.ACTIVE and self.role is not role and self.live is not None:
         self.live.let_go(self.live.standing.to)
     honest(self, role)
@@ -37,25 +37,25 @@ def promoted_one_writes_before_it_has_read_the_index(stack: ExitStack) -> None:
 
 @in_place_of(GrowingCover, "_extends")
 def block_above_a_hole_counts(_: Any, self: GrowingCover, span: Span) -> bool:
-    """Survivors are forgotten up to the highest ``to``: those of a block that was lost below it are in none."""
+    """Survivors are dropped up to the highest ``to``: those of a lost block below it are in no block."""
     return span.to > self.to
 
 
 @in_place_of(LiveShard, "let_go")
 def block_covers_the_batch_after_it(honest: Any, self: LiveShard, up_to: int) -> None:
-    """``to`` is taken for the first batch that a block does not hold: one batch more is forgotten than is covered."""
+    """``to`` is taken for the first batch that a block does not hold: one batch more is dropped than is covered."""
     honest(self, up_to + 1)
 
 
 @in_place_of(LiveShard, "let_go")
 def standby_forgets_nothing(_: Any, self: LiveShard, up_to: int) -> None:
-    """What blocks cover is kept for writing: memory grows, and who is promoted writes all of it a second time."""
+    """A standby keeps what blocks cover: memory grows, and after promotion it writes all of it a second time."""
     return
 
 
 @in_place_of(OwnedShard, "answer")
 def standby_keeps_no_sealed_blocks(honest: Any, self: OwnedShard, follower: Follower) -> Any:
-    """What is full and is not to be written is let go: when the active holder is gone, nobody can write it."""
+    """A standby drops full blocks that it is not to write: when the active holder is gone, no one can write them."""
     if self.live is not None and not self.writes:
         self.live.sealed.clear()
     return honest(self, follower)
@@ -63,8 +63,8 @@ def standby_keeps_no_sealed_blocks(honest: Any, self: OwnedShard, follower: Foll
 
 @in_place_of(OwnedShard, "hold")
 def demoted_one_takes_its_block_for_written(honest: Any, self: OwnedShard, role: Role | None) -> None:
-    """A block that is in flight when the role is taken counts as landed: if it never does, and the role comes back,
-    there is a hole.
+    """A block in flight when the role is taken away counts as landed: if it never lands and the role comes back, there
+    is a hole.
     """
     flight = self.block_writer.flight if self.block_writer is not None else None
     if role is not Role.ACTIVE and self.writes and self.live is not None and flight is not None:
@@ -74,14 +74,14 @@ def demoted_one_takes_its_block_for_written(honest: Any, self: OwnedShard, role:
 
 @in_place_of(IndexFollower, "step")
 def blocks_of_the_other_holder_are_not_learnt_of(honest: Any, self: IndexFollower) -> None:
-    """Only how far they go is read: who is promoted never buries them."""
+    """A holder reads only how far the other holder's blocks go: after promotion it never buries them."""
     known = dict(self.writer.block_keys)
     honest(self)
     self.writer.block_keys = known
 
 
 def kept_shard_stops_to_follow(stack: ExitStack) -> None:
-    """A shard that is taken and given back stands where it was: what was decided meanwhile is missing."""
+    """A shard that is taken away and given back stands where it was: decisions from the time between are missing."""
     honest_hold, honest_decided = OwnedShard.hold, LiveShard.on_decided
 
     def hold(self: OwnedShard, role: Role | None) -> None:
@@ -99,14 +99,14 @@ def kept_shard_stops_to_follow(stack: ExitStack) -> None:
 
 @in_place_of(Worker, "_lose_shard")
 def kept_shard_is_never_dropped(honest: Any, self: Worker, number: int) -> None:
-    """What was taken is kept until it is given back, be that never: the worker's memory fills with others' shards."""
+    """A shard taken away is kept until it is given back, maybe never: others' shards fill the worker's memory."""
     if number not in self.shards or self.shards[number].role is not None:
         honest(self, number)
 
 
 @in_place_of(OwnedShard, "hold")
 def role_that_comes_back_is_restored_anew(honest: Any, self: OwnedShard, role: Role | None) -> None:
-    """A shard whose role changes is dropped and rebuilt: nobody answers for it meanwhile."""
+    """A shard whose role changes is dropped and rebuilt: until then no one answers for it."""
     if role is not self.role and self.live is not None:
         self.__init__(self.number, self.log, self.policy, self.observer, self.resources, self.ends)  # type: ignore[misc]
     honest(self, role)
@@ -114,9 +114,7 @@ def role_that_comes_back_is_restored_anew(honest: Any, self: OwnedShard, role: R
 
 @in_place_of(OwnedShard, "answer")
 def standby_answers_later_batches_too(honest: Any, self: OwnedShard, follower: Follower) -> Any:
-    """Where the active holder is silent, all that waits is answered at once: survivors of the batches between are
-    missed.
-    """
+    """If the active holder is silent, all waiting batches are answered at once: survivors between them are missed."""
     first = honest(self, follower)
     if first is not None and self.role is not Role.ACTIVE and self.live is not None:
         asked = self.__dict__.setdefault("all_asked", set())
@@ -128,7 +126,7 @@ def standby_answers_later_batches_too(honest: Any, self: OwnedShard, follower: F
 
 @in_place_of(MemoryLimit, "_fits")
 def spared_shard_refuses_another(_: Any, self: MemoryLimit, coming: int) -> bool:
-    """What is kept only in case it comes back counts like all else: the shard that came in its place has no room."""
+    """A shard kept only in case it comes back counts like any other: the shard that came in its place has no room."""
     return self.used + coming <= self.limit
 
 

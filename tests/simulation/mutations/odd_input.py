@@ -22,7 +22,7 @@ from worker.verdict.clock import NO_WATERMARK, watermark_after
 
 
 def batches_of_another_scheme_are_judged(stack: ExitStack) -> None:
-    """A batch counts whatever its scheme is: its claims are of fingerprints that mean something else."""
+    """A batch of any scheme counts: the fingerprints in its claims mean something else."""
     honest = messages.decode_claims
 
     def decode_claims(value: Any) -> Any:
@@ -33,7 +33,7 @@ def batches_of_another_scheme_are_judged(stack: ExitStack) -> None:
 
 @in_place_of(Follower, "_take_batch")
 def claims_of_another_scheme_count_as_claimed(honest: Any, self: Follower, record: Any) -> None:
-    """Whoever owns the page passes over what a foreign batch has claimed: nobody ever judges it."""
+    """A page's owner passes over the page if a foreign batch has claimed it: no one ever judges it."""
     honest(self, record)
     batch = messages.decode(messages.Batch, record.value)
     if batch.scheme != self.policy.scheme:
@@ -43,8 +43,8 @@ def claims_of_another_scheme_count_as_claimed(honest: Any, self: Follower, recor
 
 @in_place_of(Follower, "_take_batch")
 def times_of_another_scheme_move_the_watermark(honest: Any, self: Follower, record: Any) -> None:
-    """The watermark moves over foreign batches, too, for who reads them: not for who restores from a block behind
-    them.
+    """Foreign batches move the watermark of workers that read them, but not after a restore from a block
+    behind them.
     """
     honest(self, record)
     batch = messages.decode(messages.Batch, record.value)
@@ -56,7 +56,7 @@ def times_of_another_scheme_move_the_watermark(honest: Any, self: Follower, reco
 
 
 def answers_of_another_scheme_are_taken(stack: ExitStack) -> None:
-    """The first answer counts, whatever rule it was found by."""
+    """The first answer counts, even if it was found by another rule."""
     honest = messages.decode
 
     def decode(kind: Any, value: Any) -> Any:
@@ -91,21 +91,19 @@ def missing_time_is_the_beginning_of_time(stack: ExitStack) -> None:
 
 @in_place_of(live, "watermark_after")
 def watermark_of_the_last_batch(_: Any, watermark: int, claims: Any) -> int:
-    """The watermark is what the last batch says: one of old pages brings back what has expired, where it is not tidied
-    away.
-    """
+    """The watermark is that of the last batch: a batch of old pages brings back expired entries not removed yet."""
     return max((claim.clock for claim in claims), default=watermark)
 
 
 @in_place_of(live, "watermark_after")
 def dead_claims_do_not_move_the_watermark(_: Any, watermark: int, claims: Any) -> int:
-    """Whether a page can be read differs between workers, so what expires would depend on who read it."""
+    """Workers differ in which pages they can read, so expiry would depend on which worker read a page."""
     return max(watermark, max((claim.clock for claim in claims if claim.dead is None), default=NO_WATERMARK))
 
 
 @in_place_of(Standing, "expired_up_to")
 def expires_at_the_ttl_and_not_after_it(_: Any, self: Standing, ttl: int | None) -> int:
-    """What is exactly as old as the ttl is expired, for a shard that answers."""
+    """For a shard that answers, an entry that is exactly as old as the ttl is expired."""
     if ttl is None:
         return self.floor
     return max(self.floor, self.clocks.last_below(self.watermark - ttl + 1))

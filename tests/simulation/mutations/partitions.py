@@ -21,7 +21,7 @@ from worker.stream.worker import Worker
 
 @in_place_of(Worker, "_renew_partition")
 def claims_whatever_it_is_given(honest: Any, self: Worker, number: int) -> None:
-    """Pages are claimed of a partition that the outputs do not have: their verdicts cannot be written."""
+    """Pages of a partition that the outputs do not have are claimed: their verdicts cannot be written."""
     policy, self.policy = self.policy, replace(self.policy, partitions=1 << 31)
     honest(self, number)
     self.policy = policy
@@ -29,7 +29,7 @@ def claims_whatever_it_is_given(honest: Any, self: Worker, number: int) -> None:
 
 @in_place_of(Follower, "_checked")
 def a_claim_beyond_the_setting_is_forged(honest: Any, self: Follower, read: Pending | Barrier) -> Pending | Barrier:
-    """A worker that claims fewer partitions ends at the first claim of one that claims more."""
+    """A worker that claims fewer partitions ends at the first claim of a worker that claims more."""
     if isinstance(read, Pending) and max(read.claims.highest, default=0) >= self.policy.partitions:
         return Barrier(read.offset, "claims a page of a partition that is not set")
     found: Pending | Barrier = honest(self, read)
@@ -38,7 +38,7 @@ def a_claim_beyond_the_setting_is_forged(honest: Any, self: Follower, read: Pend
 
 @in_place_of(Worker, "__post_init__")
 def counts_partitions_at_its_start(honest: Any, self: Worker) -> None:
-    """A claim of a partition that came later is taken for forged."""
+    """A claim of a partition that was added later is taken for forged."""
     honest(self)
     there = in_memory(self.log).world.partitions
     self.ends._has = lambda topic, number: number < there
@@ -46,7 +46,7 @@ def counts_partitions_at_its_start(honest: Any, self: Worker) -> None:
 
 @in_place_of(LiveShard, "on_decided")
 def keeps_claimed_offsets_of_its_own_partitions_only(honest: Any, self: LiveShard, decided: Any) -> None:
-    """A shard forgets what was claimed beyond its worker's setting: a page that comes twice is judged twice."""
+    """A shard forgets claims beyond its worker's setting: a page that comes twice is judged twice."""
     honest(self, decided)
     claimed = self.standing.claimed_up_to
     self.standing.claimed_up_to = {n: offset for n, offset in claimed.items() if n < self.policy.partitions}
@@ -54,14 +54,14 @@ def keeps_claimed_offsets_of_its_own_partitions_only(honest: Any, self: LiveShar
 
 @in_place_of(LiveShard, "on_decided")
 def claimed_offsets_of_partitions_not_yet_seen(honest: Any, self: LiveShard, decided: Any) -> None:
-    """Each partition that is set stands in a block, with -1 before its first page: two settings, two headers."""
+    """A block lists each partition of the setting, with -1 before its first page: two settings, two headers."""
     self.standing.claimed_up_to = dict.fromkeys(range(self.policy.partitions), -1) | self.standing.claimed_up_to
     honest(self, decided)
 
 
 @in_place_of(OwnedShard, "restore")
 def restores_claimed_offsets_of_its_own_partitions_only(honest: Any, self: OwnedShard, *how: Any) -> LiveShard | None:
-    """What blocks tell of partitions beyond the setting is left out: so are they from the blocks that are to come."""
+    """A restore leaves out the partitions beyond the setting that blocks list: later blocks lack them, too."""
     found: LiveShard | None = honest(self, *how)
     if found is not None:
         claimed = found.standing.claimed_up_to
@@ -71,7 +71,7 @@ def restores_claimed_offsets_of_its_own_partitions_only(honest: Any, self: Owned
 
 @in_place_of(OwnedPartition, "_first_commit")
 def a_new_partition_begins_at_its_end(_: Any, self: OwnedPartition, log: Log) -> Committed:
-    """What has waited until a worker claims it is never judged."""
+    """Pages that have waited until a worker claims the partition are never judged."""
     point = ReplayPoint(log.bounds(FINGERPRINTS, 0).end, log.bounds(ANSWERS, 0).end)
     first = Committed(log.bounds(PAGES, self.number).end, Note(point, self.written_from).to_metadata())
     log.pages().commit({self.number: first})
@@ -80,7 +80,7 @@ def a_new_partition_begins_at_its_end(_: Any, self: OwnedPartition, log: Log) ->
 
 @in_place_of(Worker, "_end_at_a_barrier")
 def waits_for_who_stands_behind_a_barrier(_: Any, self: Worker) -> None:
-    """A new partition begins behind a record that nobody may decide: its worker waits there for ever, silently."""
+    """A new partition begins behind a record that no one may decide: its worker waits there forever, silently."""
     barred = [follower.barred for follower in self.followers]
     if not barred or barred[0] is None or None in barred or any(s.live is None for s in self.shards.values()):
         return

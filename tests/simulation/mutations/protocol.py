@@ -32,7 +32,7 @@ from worker.verdict.decide import Decision
 
 @in_place_of(OwnedShard, "answer")
 def answers_before_earlier_batches_are_decided(_: Any, self: OwnedShard, follower: Follower) -> None:
-    """A shard answers whatever it has read: survivors of the batches between are missed."""
+    """A shard answers a batch as soon as it has read it: it misses survivors of the batches between."""
     if self.live is None or follower.answers_reader.position < self.answer_from:
         return
     asked = self.__dict__.setdefault("all_asked", set())
@@ -44,7 +44,7 @@ def answers_before_earlier_batches_are_decided(_: Any, self: OwnedShard, followe
 
 @in_place_of(PlainIndex, "earliest_near")
 def nearest_for_earliest(_: Any, self: PlainIndex, queries: Any, expired_up_to: int = -1) -> Found:
-    """The nearest survivor instead of the earliest: a page names another one after a refetch, or after expiry."""
+    """The nearest survivor counts instead of the earliest: after a refetch or expiry, a page names another one."""
     found = {}
     for number, query in enumerate(records_of(queries)):
         near = [
@@ -59,7 +59,7 @@ def nearest_for_earliest(_: Any, self: PlainIndex, queries: Any, expired_up_to: 
 
 @in_place_of(PlainIndex, "earliest_near")
 def less_than_for_at_most(honest: Any, self: PlainIndex, queries: Any, expired_up_to: int = -1) -> Any:
-    """A shard that finds distances below k only: the pages at exactly k survive twice."""
+    """A shard finds only distances below k: the pages at exactly k survive twice."""
     scoped: Any = self.near
     narrow = PlainIndex(SimHashNear(scoped.near.k - 1))
     narrow.survivors = self.survivors
@@ -101,7 +101,7 @@ def identity_by_url_and_fetch_time(stack: ExitStack) -> None:
 
 @in_place_of(OwnedPartition, "ready_claims")
 def dead_letters_decided_outside_the_log(honest: Any, self: OwnedPartition, most: int) -> list[Any]:
-    """A page that cannot be read is committed by its owner alone: an earlier owner may have claimed it alive."""
+    """The owner alone commits a page that cannot be read: an earlier owner may have claimed it alive."""
     alive = []
     for claim in honest(self, most):
         if claim.dead is None:
@@ -115,7 +115,7 @@ def dead_letters_decided_outside_the_log(honest: Any, self: OwnedPartition, most
 
 @in_place_of(OwnedPartition, "ready_claims")
 def claims_out_of_order(_: Any, self: OwnedPartition, most: int) -> list[Any]:
-    """Whatever is fingerprinted is claimed at once: a slower page before it finds itself void."""
+    """Each page is claimed as soon as it is fingerprinted: a slower page before it finds itself void."""
     ready = [self.claims.pop(offset) for offset in list(self.waiting) if offset in self.claims][:most]
     taken = {claim.offset for claim in ready}
     self.waiting = type(self.waiting)(offset for offset in self.waiting if offset not in taken)
@@ -151,7 +151,7 @@ def highest_to_instead_of_the_cover(stack: ExitStack) -> None:
 
 @in_place_of(block_writer.BlockWriter, "_send")
 def blocks_overwritten_under_one_key(_: Any, self: block_writer.BlockWriter, block: Any) -> None:
-    """The key is where the block begins: a shorter block of a second owner removes a longer one."""
+    """A block's key is the place where it begins: a shorter block of a second owner replaces a longer one."""
     key = block.after.to_bytes(8, "big", signed=True)
     self.block_keys[key] = block.to
     ticket = self.log.append(INDEX, self.shard.number, key, encode(block))
@@ -185,19 +185,19 @@ def _header_as_of_sending(stack: ExitStack, **taken: Callable[[LiveShard], Any])
 
 
 def header_with_the_workers_own_position(stack: ExitStack) -> None:
-    """The answers offset as of sending: the answers to the batches after ``to`` lie before it, and a restored shard
-    waits for ever.
+    """The header has the answers offset at sending: answers to batches after ``to`` lie before it, and a restored shard
+    waits forever.
     """
     _header_as_of_sending(stack, answers_offset=lambda shard: shard.standing.answers_offset)
 
 
 def header_with_the_workers_own_watermark(stack: ExitStack) -> None:
-    """The watermark as of sending: what the restored shard holds expires too early."""
+    """The header has the watermark at sending: entries of the restored shard expire too early."""
     _header_as_of_sending(stack, watermark=lambda shard: shard.standing.watermark)
 
 
 def header_with_the_workers_own_floor(stack: ExitStack) -> None:
-    """The floor as of sending lies above what the block covers: entries between are missed after a restore."""
+    """The header has the floor at sending, above what the block covers: a restore misses the entries between."""
 
     def floor(shard: LiveShard) -> int:
         return shard.standing.expired_up_to(shard.policy.ttl)
@@ -207,7 +207,7 @@ def header_with_the_workers_own_floor(stack: ExitStack) -> None:
 
 @in_place_of(restore.Restoration, "step")
 def restore_up_to_an_end_taken_at_its_start(_: Any, self: restore.Restoration) -> bool:
-    """A block that lands while the restore reads is not seen: the logs need not reach back to the one before it."""
+    """A restore does not see a block that lands while it reads: the logs need not reach back to the block before."""
     if self._end is None:
         self._end = self.log.bounds(INDEX, self.number).end
     for record in self.reader.read():
@@ -226,7 +226,7 @@ def fresh_partition_claims_without_a_first_commit(_: Any, self: OwnedPartition, 
 
 @in_place_of(OwnedPartition, "commit_point")
 def offset_metadata_a_batch_late(honest: Any, self: OwnedPartition, count: int, place: ReplayPoint) -> Committed:
-    """The replay point after the batch that holds the next decision: the successor never sees that decision."""
+    """The replay point lies after the batch with the next decision: the successor never sees that decision."""
     committed = honest(self, count, place)
     batch, answers_offset = Note.from_metadata(committed.metadata, "mutation").point
     return Committed(committed.offset, ReplayPoint(batch + 1, answers_offset).to_metadata())
@@ -234,9 +234,7 @@ def offset_metadata_a_batch_late(honest: Any, self: OwnedPartition, count: int, 
 
 @in_place_of(Follower, "_take_answer")
 def last_answer_instead_of_first(honest: Any, self: Follower, record: Any) -> None:
-    """Answers are equal, whoever gives them, so verdicts are the same; but the answers offset depends on when a worker
-    looked.
-    """
+    """All answers are equal, so verdicts are the same; but the answers offset depends on when a worker looked."""
     honest(self, record)
     answer = decode(Answer, record.value)
     of_batch = self.answers.get(answer.batch, {})
@@ -246,27 +244,27 @@ def last_answer_instead_of_first(honest: Any, self: Follower, record: Any) -> No
 
 @in_place_of(decide_module, "earliest_in_batch")
 def no_pairs_inside_a_batch(_: Any, pages: Any, asked: Any, near: Any, flagged: Any) -> Any:
-    """Only stored survivors are compared with: two copies in one batch both survive."""
+    """Pages are compared only with stored survivors: two copies in one batch both survive."""
     return np.full(len(pages), -1, np.int64)
 
 
 @in_place_of(Standing, "expired_up_to")
 def expiry_by_a_local_clock(honest: Any, self: Standing, ttl: int | None) -> Any:
-    """A shard expires by what its worker takes the time to be, here a little more at each look."""
+    """A shard expires entries by its worker's clock, which here is a little later at each look."""
     self.__dict__["drift"] = self.__dict__.get("drift", 0) + 1
     return honest(self, None if ttl is None else max(0, ttl - self.__dict__["drift"] % 7))
 
 
 def commit_by_an_evicted_member(stack: ExitStack) -> None:
-    """Generation -1 is not refused by the worker, and the broker lets it through: pages are committed twice."""
+    """The worker does not refuse generation -1, and the broker accepts it: pages are committed twice."""
     stack.enter_context(replaced(Membership, "evicted", False))
 
 
 @in_place_of(MemoryPages, "committed")
 def consumed_offset_as_of_an_earlier_question(honest: Any, self: MemoryPages, partition: int) -> Committed | None:
-    """An owner that comes back begins where it began the first time: what another has committed is committed twice.
+    """An owner that comes back begins where it began the first time: pages that another committed are committed twice.
 
-    kafka-python does so with the answer to a question that timed out.
+    kafka-python does so with the answer to a request that timed out.
     """
     late = self.__dict__.setdefault("late", {})
     now = honest(self, partition)
@@ -277,8 +275,8 @@ def consumed_offset_as_of_an_earlier_question(honest: Any, self: MemoryPages, pa
 
 @in_place_of(OwnedPartition, "_first_commit")
 def fingerprints_end_taken_before_answers_end(_: Any, self: OwnedPartition, log: Any) -> Committed:
-    """An answer that lands between the two lies before the answers offset although its batch is at or after b: the
-    owner waits.
+    """An answer that lands between the two looks lies before the answers offset although its batch is at or after b:
+    the owner waits.
     """
     batch = log.bounds(FINGERPRINTS, 0).end
     answers_offset = log.bounds(ANSWERS, 0).end
@@ -289,7 +287,7 @@ def fingerprints_end_taken_before_answers_end(_: Any, self: OwnedPartition, log:
 
 @in_place_of(LiveShard, "answer")
 def bands_ignored_by_one_shard(honest: Any, self: LiveShard, pending: Any) -> Any:
-    """One shard looks up fingerprints only: what it holds is not found by its sketch."""
+    """One shard looks up fingerprints only: its entries are not found by their sketches."""
     if self.number:
         return honest(self, pending)
     claims = [msgspec.structs.replace(claim, bands=b"") for claim in pending.claims]
@@ -307,7 +305,7 @@ def tokens_not_carried_in_a_block(stack: ExitStack) -> None:
 
 
 def sketches_not_carried_in_a_block(stack: ExitStack) -> None:
-    """A block is as it was before there were sketches: after a restore only fingerprints are compared."""
+    """A block leaves the sketches out: after a restore only fingerprints are compared."""
     honest = index_blocks.pack
 
     def pack(entries: Any, header: Any) -> Any:

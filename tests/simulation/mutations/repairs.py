@@ -27,38 +27,34 @@ def _bridges(stack: ExitStack, **changes: Any) -> None:
 
 
 def bridge_without_hw(stack: ExitStack) -> None:
-    """A shard that goes on at a bridge takes pages as new that the others know as claimed."""
+    """A shard that goes on at a bridge takes pages for new that the other shards know as claimed."""
     _bridges(stack, claimed_up_to=())
 
 
 def bridge_without_a_watermark(stack: ExitStack) -> None:
-    """A shard that goes on at a bridge keeps what has expired for the others."""
+    """A shard that goes on at a bridge keeps entries that have expired for the others."""
     _bridges(stack, watermark=-1)
 
 
 def bridge_that_reads_all_answers(stack: ExitStack) -> None:
-    """The answers offset of a bridge at the beginning: it differs from that of other shards' blocks that end there, or
-    is gone.
-    """
+    """A bridge's answers offset is the beginning: other shards' blocks that end there have another, or it is gone."""
     _bridges(stack, answers_offset=0)
 
 
 @in_place_of(repair, "_bridge")
 def bridge_over_intact_blocks(honest: Any, shard: Any, state: Any, policy: Any) -> Any:
-    """One bridge from the cover's end to the state: what intact blocks between hold is lost."""
+    """One bridge leads from the cover's end to the state: entries of intact blocks between are lost."""
     return honest(dataclasses.replace(shard, damaged=()), state, policy)
 
 
 def bridge_at_which_a_restore_may_end(stack: ExitStack) -> None:
-    """A bridge to a batch whose state nobody knows has a true answers offset: should the next block go, a restore ends
-    there.
-    """
+    """A bridge to a batch of unknown state has a true answers offset: if the next block goes, a restore ends there."""
     stack.enter_context(replaced(repair, "NEVER_THERE", 0))
 
 
 @in_place_of(repair, "plan")
 def repair_goes_on_at_the_newest_state(honest: Any, survey: Any, policy: Any) -> Any:
-    """More batches than need be are passed over; what was decided in them is lost."""
+    """More batches than necessary are passed over; their decisions are lost."""
     newest = survey.readable[-1:]
     states = [state for state in survey.states if state in newest or state not in survey.readable]
     return honest(dataclasses.replace(survey, states=tuple(states)), policy)
@@ -70,13 +66,13 @@ def repair_moves_no_consumed_offset(stack: ExitStack) -> None:
 
 
 def repair_lists_no_skipped_page(stack: ExitStack) -> None:
-    """Pages are left out and nobody is told."""
+    """Pages are left out, and no list names them."""
     stack.enter_context(replaced(repair, "_skipped", lambda partition, offset: range(0)))
 
 
 @in_place_of(repair, "_partition_place")
 def forgotten_offset_is_the_first_page(honest: Any, place: Any, *rest: Any, begun: bool) -> Any:
-    """The outputs are not asked where the group was: everything is committed a second time."""
+    """The repair does not look in the outputs where the group was: everything is committed a second time."""
 
     class Silent:
         def __getattr__(self, name: str) -> Any:
@@ -90,8 +86,8 @@ def forgotten_offset_is_the_first_page(honest: Any, place: Any, *rest: Any, begu
 
 @in_place_of(repair, "_annul")
 def annulled_claims_are_committed_up_to_the_last_state(honest: Any, survey: Any, policy: Any) -> Any:
-    """With no readable state the claimed offsets are those of the last one: what was committed since is claimed and
-    committed again.
+    """Without a readable state the claimed offsets are those of the last one: pages committed since are committed
+    again.
     """
     last = survey.states[-1] if survey.states else repair.BEGINNING
     partitions = tuple(
@@ -103,7 +99,7 @@ def annulled_claims_are_committed_up_to_the_last_state(honest: Any, survey: Any,
 
 @in_place_of(repair, "_annul")
 def annulled_claims_are_not_made_again(honest: Any, survey: Any, policy: Any) -> Any:
-    """With no readable state all pages up to the end of the partition are taken as claimed: they are left out."""
+    """Without a readable state all pages up to the partition's end count as claimed: they are left out."""
     planned = honest(survey, policy)
     ends = {place.partition: place.pages.end for place in survey.partitions}
     moves = tuple(
@@ -115,7 +111,7 @@ def annulled_claims_are_not_made_again(honest: Any, survey: Any, policy: Any) ->
 
 @in_place_of(repair, "carry_out")
 def bridges_before_consumed_offsets(_: Any, place: Any, planned: Any, policy: Any, new_key: Any) -> None:
-    """A repair that ends between the two cannot be made whole: the shards are mended, the partitions never are."""
+    """A repair that ends between the two cannot be completed: the shards are repaired, the partitions never are."""
     place.write(
         [
             (INDEX, bridge.shard, new_key(), encode(block), [(BRIDGE_HEADER, b"1")])

@@ -19,7 +19,7 @@ from worker.stream.shard.snapshots import SnapshotWriter
 
 @in_place_of(LiveShard, "frozen")
 def snapshot_shares_hw_with_the_live_shard(honest: Any, self: LiveShard) -> Any:
-    """What is claimed while the snapshot waits to be written is claimed in it, too, at a batch that is too early."""
+    """Pages claimed while the snapshot waits to be written count as claimed in it, at a batch that is too early."""
     found = honest(self)
     if found is not None:
         found.standing.claimed_up_to = self.standing.claimed_up_to
@@ -28,7 +28,7 @@ def snapshot_shares_hw_with_the_live_shard(honest: Any, self: LiveShard) -> Any:
 
 @in_place_of(Frozen, "as_block")
 def snapshot_with_the_floor_of_the_state(honest: Any, self: Frozen, number: int, policy: Any, floor: int) -> Any:
-    """A floor that only memory knows: blocks below it are buried, and the topic does not say where its cover begins."""
+    """Only memory knows the floor: blocks below it are buried, and the topic does not say where its cover begins."""
     return honest(self, number, policy, self.standing.floor)
 
 
@@ -36,7 +36,7 @@ def snapshot_with_the_floor_of_the_state(honest: Any, self: Frozen, number: int,
 def snapshot_before_its_blocks_are_acknowledged(
     honest: Any, self: SnapshotWriter, shard: LiveShard, block_writer: Any
 ) -> None:
-    """Written as soon as it is taken: blocks of an owner that goes on from it leave a hole on the topic."""
+    """A snapshot is written as soon as it is taken: an owner that goes on from it leaves a hole on the topic."""
     before = block_writer.replay_point
     block_writer.replay_point = shard.replay_point
     honest(self, shard, block_writer)
@@ -45,7 +45,7 @@ def snapshot_before_its_blocks_are_acknowledged(
 
 @in_place_of(SnapshotWriter, "step")
 def snapshot_position_as_of_its_writing(honest: Any, self: SnapshotWriter, shard: LiveShard, block_writer: Any) -> None:
-    """Where the topic ends when the file is written: the blocks that landed meanwhile are not read by a restore."""
+    """The position is the topic's end at its writing: a restore skips the blocks that landed since it was taken."""
     if self._captured is not None:
         self._captured = self._captured[0], self.log.bounds(INDEX, shard.number).end
     honest(self, shard, block_writer)
@@ -53,7 +53,7 @@ def snapshot_position_as_of_its_writing(honest: Any, self: SnapshotWriter, shard
 
 @in_place_of(LiveShard, "frozen")
 def snapshot_entries_as_of_its_writing(honest: Any, self: LiveShard) -> Frozen | None:
-    """Entries that are not copied when it is taken: survivors of later batches are in it."""
+    """The entries are not copied when the snapshot is taken: it also holds survivors of later batches."""
     found = honest(self)
     if found is None:
         return None
@@ -74,7 +74,7 @@ def snapshot_entries_as_of_its_writing(honest: Any, self: LiveShard) -> Frozen |
 
 @in_place_of(Frozen, "as_block")
 def snapshot_without_clocks(honest: Any, self: Frozen, number: int, policy: Any, floor: int) -> Any:
-    """What was restored from it never expires."""
+    """Entries that are restored from the snapshot never expire."""
     return msgspec.structs.replace(honest(self, number, policy, floor), clocks=())
 
 
@@ -82,32 +82,32 @@ def snapshot_without_clocks(honest: Any, self: Frozen, number: int, policy: Any,
 def snapshot_with_the_position_of_the_last_answer_read(
     honest: Any, self: SnapshotWriter, shard: LiveShard, frozen: Frozen, *rest: Any
 ) -> Any:
-    """The answers offset as of writing: a restored shard waits for answers that lie before it."""
+    """The answers offset is that of the writing: a restored shard waits for answers that lie before it."""
     standing = dataclasses.replace(frozen.standing, answers_offset=shard.standing.answers_offset)
     return honest(self, shard, Frozen(standing, frozen.entries), *rest)
 
 
 @in_place_of(Restoration, "_begin")
 def snapshot_whose_known_blocks_are_forgotten(honest: Any, self: Restoration) -> None:
-    """A restore knows only the blocks that it has read: those before the snapshot are never buried."""
+    """A restore knows only the blocks that it has read: blocks before the snapshot are never buried."""
     honest(self)
     self.block_keys = {}
 
 
 def blocks_of_other_owners_are_not_learnt_of(stack: ExitStack) -> None:
-    """A snapshot knows what its owner wrote: what others wrote before it is never buried."""
+    """A snapshot knows only the blocks of its owner: blocks that others wrote before are never buried."""
     stack.enter_context(replaced(snapshots, "landed", lambda *arguments: {}))
 
 
 @in_place_of(snapshots, "_why_not")
 def snapshot_of_another_log_is_used(honest: Any, head: Any, shard: int, log: Any, policy: Any) -> Any:
-    """The record that it ends at is not compared: where topics were made anew, it holds survivors of the old ones."""
+    """The record at which it ends is not compared: if topics were made anew, it holds survivors of the old ones."""
     mark = snapshots.mark_of(log, head.block.to)
     return honest(msgspec.structs.replace(head, mark=mark), shard, log, policy)
 
 
 def snapshot_with_a_gap_ends_the_worker(stack: ExitStack) -> None:
-    """A snapshot from which the logs cannot be read on is final, although the topic reaches further."""
+    """The worker ends if the logs cannot be read on from a snapshot, although the topic reaches further."""
     honest = Restoration.finish
 
     def finish(self: Restoration, new_index: Any) -> Any:

@@ -79,24 +79,24 @@ HEAD: Final = """# Mutations
 
 A test of the tests: ways to break the program, each of which looks harmless, and what notices it. A mutation puts the
 simpler rule that one would write first in the place of the right one. Then random schedules are played over an
-in-memory twin of the log until one of them breaks a promise; what none of them notices soon enough, a
-test does, which is named.
+in-memory twin of the log until one of them breaks a promise. If no schedule notices a mutation soon enough, a test
+does, and the table names it.
 
 The plays: `small` is one generation from its first page to its last, with crashes, paused workers, lost and late
-records, compaction, retention, snapshots on disks that are torn or of other logs, batches of other settings, pages that
-are too large and times that cannot be, and in every second one with two holders of each shard, whose roles are given,
-taken and swapped at any moment; `holders` is the same with two holders always, `growing` with partitions that come
-while workers of several settings run side by side, `forgetful` with records by which pages are forgotten, the same
-ones twice, torn and of others, after which workers are killed, `accurate` with pages that have sketches and scopes,
-`titled` with sites and titles besides, and texts that many pages of a site have, `flagged` with pages that are
-pardoned or not to be stored; in `succession` the index is copied into another generation, perhaps up to a forged
-record that nobody may decide, or the outputs pass to one that has counted beside it, while commands break off, and
-`titled-succession` and `growing-succession` are the same with pages that have titles, and with partitions that come;
-in `handover` the index is copied while its workers work, and those of the next generation, which stand by, take over
-at one record, and the copy is killed at any write; in `gap` logs, blocks and consumed offsets are lost, and a repair
-goes on. J1 to J11 are the promises, as `tests/guarantees.py` and `tests/simulation/` number them.
+records, compaction, retention, torn snapshots and snapshots of other logs, batches of other settings, pages that are
+too large and times that cannot be. Every second schedule has two holders of each shard, whose roles are given, taken
+and swapped at any moment. `holders` is the same, always with two holders. In `growing`, partitions are added while
+workers of several settings run side by side. `forgetful` has records by which pages are forgotten, also repeated, torn
+and foreign ones, after which workers are killed. `accurate` has pages with sketches and scopes; `titled` also has
+sites and titles, and texts that many pages of a site share; `flagged` has pages that are pardoned or not to be stored.
+In `succession` the index is copied into another generation, perhaps up to a forged record that no one may decide, or
+the outputs pass to a generation that has counted at the same time, while commands break off. `titled-succession` and
+`growing-succession` are the same with pages that have titles, and with added partitions. In `handover` the index is
+copied while its workers work; workers of the next generation, which stand by, take over at one record, and the copy is
+killed at any write. In `gap` logs, blocks and consumed offsets are lost, and a repair goes on. J1 to J11 are the
+promises, as `tests/guarantees.py` and `tests/simulation/` number them.
 
-`python -m tools.simulation --play small --seed 5` plays one schedule again. This file is renewed by
+`python -m tools.simulation --play small --seed 5` plays one schedule again. To renew this file, run
 `python -m tools.simulation --mutations --out docs/mutations.md`.
 
 | Mutation | What it loses | Noticed by |

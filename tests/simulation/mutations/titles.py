@@ -36,28 +36,27 @@ def _seen_by_shards(stack: ExitStack, change: Callable[[Any], Any]) -> None:
 
 
 def mark_of_a_template_not_looked_at(stack: ExitStack) -> None:
-    """A shard takes a template's text for any doubted one: pages of another site of a network are called its copies."""
+    """A shard takes a template's text for any doubted text: pages of another site of a network are called copies."""
     _seen_by_shards(stack, lambda page: page._replace(doubt=DOUBTED) if page.doubt == TEMPLATE else page)
 
 
 def doubt_not_looked_at(stack: ExitStack) -> None:
-    """A shard compares by text alone: the products of a shop are one page."""
+    """A shard compares by text alone: all products of a shop count as one page."""
     _seen_by_shards(stack, lambda page: page._replace(doubt=ANNOUNCED))
 
 
 def titles_compared_across_sites(stack: ExitStack) -> None:
-    """A shard asks of all pages what it asks of those of one site: a copy elsewhere is not found under the name that
-    the other site gives it."""
+    """A shard treats all pages as pages of one site: it misses a copy to which another site gives another name."""
     _seen_by_shards(stack, lambda page: page._replace(site=0))
 
 
 def stubs_compared_across_sites(stack: ExitStack) -> None:
-    """A shard asks nothing of the length: what all shops say of what is sold out makes them one page."""
+    """A shard ignores the length: the text that all shops show for sold-out products makes them one page."""
     _seen_by_shards(stack, lambda page: page._replace(tokens=page.tokens + 50))
 
 
 def marks_made_by_who_decides(stack: ExitStack) -> None:
-    """Each worker marks the pages that it reads by the titles that it has read: one that came later knows fewer."""
+    """Each worker marks the pages that it reads by the titles that it has read: a later worker knows fewer."""
     mark, keep, take_batch, of_batch = TitlesOfTexts.mark, TitlesOfTexts.keep, Follower._take_batch, Claims.of_batch
     tables: list[TitlesOfTexts] = []
 
@@ -84,13 +83,13 @@ def marks_made_by_who_decides(stack: ExitStack) -> None:
 
 @in_place_of(index_blocks, "unpack")
 def restored_survivor_loses_its_doubt(honest: Any, block: Any) -> Any:
-    """A block's column is left where it is: after a restore all texts are their pages' own."""
+    """A restore ignores the block's column: afterwards all texts count as their pages' own."""
     return dataclasses.replace(honest(block), doubt=None)
 
 
 @in_place_of(copy_index.Marker, "take")
 def copied_survivor_loses_its_title(honest: Any, self: Any, survivor: Survivor, clock: int) -> None:
-    """A copy of the index makes its survivors anew from what it knows of them: title and doubt are forgotten."""
+    """A copy rebuilds survivors from only a part of their columns: title and doubt are lost."""
     honest(self, survivor._replace(title=0, doubt=ANNOUNCED), clock)
 
 
