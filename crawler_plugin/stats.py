@@ -77,7 +77,7 @@ STATS: Final[Mapping[str, str]] = {
     "the topic takes",
     OVERSIZE: "pages not sent, as they were too large",
     OVERSIZE_AT_BROKER: "those of them that were larger than the topic takes (its `max.message.bytes`)",
-    SEND_ERRORS: "errors after which the connection was made anew and pages sent again",
+    SEND_ERRORS: "errors after which the plugin connected and sent pages again",
     WAITED_PAGES: "pages that waited, as `DEDUP_BUFFER_BYTES` were unconfirmed",
     WAITED_SECONDS: "seconds that these pages waited, in total",
     VERDICT + "unique": "pages whose verdict an item could learn (`DEDUP_MODE=local`, `DEDUP_AWAIT`), by the verdict; "
@@ -94,7 +94,7 @@ STATS: Final[Mapping[str, str]] = {
     CALLBACK_WITHOUT_VERDICT + "spooled": "the same",
     CALLBACK_WITHOUT_VERDICT + "too_large": "the same",
     UNJUDGED: "pages that could not be judged, as the index or the disk was full; their items pass with `dedup` None",
-    DROPPED + "REASON": "items dropped by `DEDUP_DROP`, by the reason of the verdict, as `exact-text`",
+    DROPPED + "REASON": "items dropped by `DEDUP_DROP`, by the reason of the verdict, such as `exact-text`",
     WOULD_DROP + "REASON": "items that would have been dropped without `DEDUP_DRY_RUN`, by the reason of the verdict",
     UNDROPPED: "items that passed though they were to be dropped, as they could not be written to `DEDUP_DROPPED`",
     UNTOLD: "items without a field for the verdict, or whose captured page is unknown; they pass without the verdict",

@@ -64,7 +64,7 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "DEDUP_CONFIG": Setting(
         None,
         path("the path of a file; needs DEDUP_MODE local"),
-        "The worker's settings for `local`, as `near.k`. By default they are found [as a worker finds "
+        "The worker's settings for `local`, such as `near.k`. By default they are found [as a worker finds "
         "them](settings.md).",
     ),
     "DEDUP_LOCAL_PYTHON": Setting(

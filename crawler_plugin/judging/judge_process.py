@@ -148,7 +148,7 @@ class JudgeProcess:
             ended = self._end()
             if not self._is_left or self._process.returncode:
                 self._unwritten = Unavailable(self._lost(ended, error))
-            self._fail(self._unwritten or ValueError("no page is judged any more: make another process"))
+            self._fail(self._unwritten or ValueError("this process judges no more pages: make another one"))
 
     def _hear(self, said: Said) -> None:
         match said:

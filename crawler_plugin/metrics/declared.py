@@ -97,7 +97,7 @@ SPIDER_METRICS: Final[tuple[SpiderMetric, ...]] = (
     SpiderMetric(
         "dedup_spider_send_errors_total",
         COUNTER,
-        "Errors after which the connection was made anew and pages sent again.",
+        "Errors after which the plugin connected and sent pages again.",
         "errors",
         sources={"": stats.SEND_ERRORS},
     ),
@@ -124,14 +124,14 @@ SPIDER_METRICS: Final[tuple[SpiderMetric, ...]] = (
     SpiderMetric(
         "dedup_spider_unconfirmed_bytes",
         GAUGE,
-        "Bytes of DEDUP_BUFFER_BYTES that pages without a confirmation take, with 1 KiB added for each.",
+        "Bytes of DEDUP_BUFFER_BYTES in use by unconfirmed pages, with 1 KiB added for each page.",
         "bytes",
     ),
-    SpiderMetric("dedup_spider_spool_pages", GAUGE, "Pages that lie in the spool.", "pages"),
+    SpiderMetric("dedup_spider_spool_pages", GAUGE, "Pages in the spool.", "pages"),
     SpiderMetric(
         "dedup_spider_silence_seconds",
         GAUGE,
-        "Time for which Kafka has confirmed no page although there are some to be confirmed; 0 without such pages.",
+        "Time for which Kafka has confirmed no page although pages wait for it; 0 if none wait.",
         "seconds",
     ),
 )
