@@ -45,7 +45,7 @@ def snapshot_before_its_blocks_are_acknowledged(
 
 @in_place_of(SnapshotWriter, "step")
 def snapshot_position_as_of_its_writing(honest: Any, self: SnapshotWriter, shard: LiveShard, block_writer: Any) -> None:
-    """A snapshot's position is the topic's end when it is written: a restore skips blocks that landed shortly before."""
+    """The position is the topic's end when the file is written: a restore skips blocks that landed just before."""
     if self._captured is not None:
         self._captured = self._captured[0], self.log.bounds(INDEX, shard.number).end
     honest(self, shard, block_writer)
