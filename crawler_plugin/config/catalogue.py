@@ -57,9 +57,9 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "DEDUP_STATE": Setting(
         None,
         path("the path of a folder, in which %(spider)s and %(job)s stand for their names; needs DEDUP_MODE local"),
-        "The folder in which `local` keeps the pages that it has judged, for the next crawl. One crawl at a time may "
-        "use it. By default `dedup` in `JOBDIR`; without a `JOBDIR` only the pages of this crawl are compared with "
-        "each other.",
+        "The folder in which `local` keeps its state of judged pages, for the next crawl. One crawl at a time may use "
+        "it. By default `dedup` in `JOBDIR`; without a `JOBDIR` only the pages of this crawl are compared with each "
+        "other.",
     ),
     "DEDUP_CONFIG": Setting(
         None,
@@ -122,8 +122,8 @@ SETTINGS: Final[Mapping[str, Setting]] = {
         "deprioritise",
         choice("deprioritise", "sample", "drop"),
         "What becomes of a request whose template gives only copies: `deprioritise` puts it behind all others, `drop` "
-        "drops it, `sample` drops the share of such requests that are certainly copies. Requests that explored pages "
-        "[do not allow](../how-to/learn.md#what-it-does-to-requests) to be dropped are put behind all others, too.",
+        "drops it, `sample` drops only as many of them as are certainly copies. Requests that explored pages [do not "
+        "allow](../how-to/learn.md#what-it-does-to-requests) to drop are put behind all others, too.",
     ),
     "DEDUP_FEEDBACK_MIN": Setting(
         20, whole_number(20, 10**6), "Least number of verdicts by which a request is postponed or dropped."
