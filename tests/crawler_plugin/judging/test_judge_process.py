@@ -98,7 +98,7 @@ def test_pages_get_the_verdicts_that_they_get_one_by_one_also_where_a_reader_hun
     assert [(f.verdict, f.reason, f.duplicate_of, f.distance, f.similarity, f.suspect, f.detail) for f in found] == [
         (w.verdict, w.reason, w.duplicate_of, w.distance, w.similarity, w.suspect, w.detail) for w in wanted
     ]
-    with pytest.raises(ValueError, match="make another process"):
+    with pytest.raises(ValueError, match="make another one"):
         one.submit(PAGES[:1])[0].result(60)
     assert judged(one.state) == len(PAGES)
 
