@@ -71,7 +71,7 @@ class EventLog(Observer):
             _log.info("shard %d: forgot %d entries, %s (record %d)", shard, entries, words, offset, extra=about)
         else:
             _log.warning(
-                "shard %d: record %d is void, %s is not forgotten: blocks can name no more requests to forget than "
+                "shard %d: record %d is void, %s are not forgotten: blocks can name no more requests to forget than "
                 "they do. Copy the index (`python -m worker index copy`), and forget it in the new generation",
                 shard,
                 offset,
