@@ -60,7 +60,7 @@ def test_without_room_it_is_to_come_again_and_what_is_given_up_makes_room(tmp_pa
             waiting.append(served.connected(head))
         assert reply.status == 503
         assert reply.headers["Retry-After"] == "1"
-        assert len(waiting) in (10, 11), "commit.megabytes is 1, and the last one may not have been met yet"
+        assert len(waiting) >= 10, "commit.megabytes is 1; the service may meet the last ones later"
         for client in waiting:
             client.close()
         wait_for(lambda: served.judge("http://c.example/", bytes(length)).status != 503, "room", pause=0.01)
