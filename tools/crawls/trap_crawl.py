@@ -1,6 +1,6 @@
 """Crawls of sites with traps and of the honest one, with feedback and without, and with what an earlier crawl learned.
 
-``python -m tools.crawls.trap_crawl --out docs/how-to/learn.md`` renews the tables of that page, with five seeds; it
+``python -m tools.crawls.trap_crawl --out docs/benchmarks/traps.md`` renews the tables of that page, with five seeds; it
 takes some minutes of an idle machine. With duplicate-url-discarder installed its rules are tried, too.
 """
 

@@ -22,7 +22,7 @@ from worker.fingerprint.text_reader import TextReader
 from worker.page.words.dictionary import dictionary
 from worker.page.words.noise import NoiseWords
 
-PAGE: Final = ROOT / "docs" / "how-to" / "weights.md"
+PAGE: Final = ROOT / "docs" / "benchmarks" / "literature.md"
 CALLED = "你妈妈喊你回家吃饭哦，回家罗回家罗"
 CALLED_IN_OTHER_WORDS = "你妈妈叫你回家吃饭啦，回家罗回家罗"
 SOURCE_PRINTED = (
