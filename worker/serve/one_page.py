@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final, Protocol
 
 from worker.serve.asked_pages import RequestRefused, page_of_body, page_of_json
+from worker.serve.pieces import Pieces
 from worker.serve.room import PAGE_BYTES
 from worker.serve.service import Service
 
@@ -33,22 +34,20 @@ class OnePage:
         self._about: Final = about
         self._content_type: Final = content_type
         self._most: Final = service.most_bytes if about else most_of_json(service)
-        self._pieces: list[bytes] = []
-        self._came = 0
+        self._pieces: Final = Pieces()
         self._is_known: Final = length is not None
         self._held = 0
         self._check(length or 0)
         self._hold(PAGE_BYTES + (length or 0))
 
     def take(self, chunk: bytes) -> None:
-        self._came += len(chunk)
         if not self._is_known:
-            self._check(self._came)
+            self._check(self._pieces.size + len(chunk))
             self._hold(len(chunk))
-        self._pieces.append(chunk)
+        self._pieces.add(chunk)
 
     def end(self) -> None:
-        body, self._pieces = b"".join(self._pieces), []
+        body = self._pieces.take()
         page = page_of_body(self._about, self._content_type, body) if self._about else page_of_json(body)
         held, self._held = self._held, 0
         self._service.judge(page, held, self._exchange.answer)

@@ -11,6 +11,7 @@ from tornado.iostream import StreamClosedError
 
 from worker.serve.asked_pages import JSON_LINES, RequestRefused, page_of_json
 from worker.serve.one_page import most_of_json, too_large
+from worker.serve.pieces import Pieces
 from worker.serve.room import PAGE_BYTES
 from worker.serve.service import STOPPING, Service, refusal
 
@@ -50,8 +51,9 @@ class PageLines:
     def __init__(self, service: Service, exchange: _Answers) -> None:
         self._service: Final = service
         self._exchange: Final = exchange
-        self._line = bytearray()
-        self._looked = 0
+        self._line: Final = Pieces()
+        self._held = 0
+        """Bytes that are held for lines that were not handed over."""
         self._lines: Final[deque[list[bytes]]] = deque()
         """A place for the answer of each line, empty until there is one."""
         self._untaken = 0
@@ -60,6 +62,8 @@ class PageLines:
         self._has_begun = False
         self._is_ended = False
         self._silence: asyncio.TimerHandle | None = None
+        self._listens_from: float | None = None
+        """Since when the client is to send more; None while it has to wait."""
         self._is_gone = False
         self._listen()
 
@@ -73,16 +77,17 @@ class PageLines:
         try:
             if not await self._has_room(len(chunk)):
                 return
-            self._line += chunk
-            while (end := self._line.find(b"\n", self._looked)) >= 0:
+            self._held += len(chunk)
+            begin = 0
+            while (end := chunk.find(b"\n", begin)) >= 0:
                 if not await self._has_room(PAGE_BYTES):
                     return
-                line = bytes(self._line[:end])
-                del self._line[: end + 1]
-                self._looked = 0
-                self._judge(line, end + 1 + PAGE_BYTES)
-            self._looked = len(self._line)
-            if self._looked > (most := most_of_json(self._service)):
+                self._held += PAGE_BYTES
+                self._line.add(chunk[begin:end])
+                begin = end + len(b"\n")
+                self._hand_over(len(b"\n") + PAGE_BYTES)
+            self._line.add(chunk[begin:] if begin else chunk)
+            if self._held > (most := most_of_json(self._service)):
                 raise too_large(most)
         except RequestRefused as refused:
             self._break_off(refused)
@@ -93,9 +98,7 @@ class PageLines:
         if self._is_ended:
             return
         self._is_ended = True
-        held, line = len(self._line), bytes(self._line)
-        self._line.clear()
-        self._judge(line, held)
+        self._hand_over(0)
         self._write_on()
 
     def stop(self) -> None:
@@ -105,10 +108,10 @@ class PageLines:
 
     def gone(self) -> None:
         self._is_gone = self._is_ended = True
-        self._be_patient()
+        if self._silence is not None:
+            self._silence.cancel()
         self._taken.set()
-        self._service.room.free(len(self._line), judged=False)
-        self._line.clear()
+        self._forget_the_line()
 
     async def _has_room(self, size: int) -> bool:
         """Hold so many bytes, once there is room; false if the batch has ended by then."""
@@ -116,6 +119,17 @@ class PageLines:
         if self._is_ended:
             self._service.room.free(size, judged=False)
         return not self._is_ended
+
+    def _hand_over(self, besides: int) -> None:
+        """Have the line judged, for which bytes besides its own are held."""
+        held, line = self._line.size + besides, self._line.take()
+        self._held -= held
+        self._judge(line, held)
+
+    def _forget_the_line(self) -> None:
+        self._service.room.free(self._held, judged=False)
+        self._held = 0
+        self._line.take()
 
     def _judge(self, line: bytes, held: int) -> None:
         place: list[bytes] = []
@@ -140,8 +154,7 @@ class PageLines:
     def _break_off(self, refused: RequestRefused) -> None:
         """What was submitted is answered, then this."""
         self._is_ended = True
-        self._service.room.free(len(self._line), judged=False)
-        self._line.clear()
+        self._forget_the_line()
         place: list[bytes] = []
         self._lines.append(place)
         self._put(place, *refusal(refused))
@@ -182,10 +195,24 @@ class PageLines:
     def _listen(self) -> None:
         """The client is to go on within ``SILENT_SECONDS``."""
         if not self._is_ended:
-            loop = asyncio.get_running_loop()
-            self._silence = loop.call_later(SILENT_SECONDS, self._break_off, RequestRefused(408, _SILENT))
+            self._listens_from = asyncio.get_running_loop().time()
+            if self._silence is None:
+                self._look_in(SILENT_SECONDS)
 
     def _be_patient(self) -> None:
         """It is not the client that keeps the server waiting."""
-        if self._silence is not None:
-            self._silence.cancel()
+        self._listens_from = None
+
+    def _look_in(self, seconds: float) -> None:
+        self._silence = asyncio.get_running_loop().call_later(seconds, self._look)
+
+    def _look(self) -> None:
+        """One timer for all pieces of a request: a new one for each costs more than the piece."""
+        self._silence = None
+        if self._listens_from is None or self._is_ended:
+            return
+        left = self._listens_from + SILENT_SECONDS - asyncio.get_running_loop().time()
+        if left > 0:
+            self._look_in(left)
+        else:
+            self._break_off(RequestRefused(408, _SILENT))
