@@ -54,6 +54,12 @@ def test_pages_that_both_judge_are_compared_and_those_of_one_alone_are_counted(s
     lines = list(comparison.lines(["the old one", "the new one"]))
     assert lines[0] == "99 pages were judged by both; 29 of them differently"
     assert lines[1] == "1 were judged only by the old one so far"
+    assert lines[3:7] == [
+        "50 pages survive by the old one; of these by the new one",
+        "40  survive there, too",
+        "10  are duplicates there: an earlier page survives in their place",
+        "3 more survive by the new one alone",
+    ]
     cells = [line.split() for line in lines]
     assert ["duplicate", "duplicate", "of", "another", "page", "15", "15.15%"] in cells
     hosts = Counter("shop.example" if number % 3 else "news.example" for number in changes if number != 98)
@@ -66,7 +72,24 @@ def test_pages_that_both_judge_are_compared_and_those_of_one_alone_are_counted(s
 def test_where_nothing_changes_it_says_no_more() -> None:
     comparison = GenerationsCompared()
     assert list(comparison.changes(BEFORE, reversed(BEFORE))) == []
-    assert list(comparison.lines(["a", "b"])) == ["100 pages were judged by both; 0 of them differently"]
+    assert list(comparison.lines(["a", "b"])) == [
+        "100 pages were judged by both; 0 of them differently",
+        "",
+        "50 pages survive by a; of these by b",
+        "50  survive there, too",
+    ]
+
+
+@pytest.mark.parametrize("begin", [30, 60])
+def test_survivors_that_the_other_has_not_judged_are_named_and_duplicates_are_not(begin: int) -> None:
+    comparison = GenerationsCompared()
+    rows = list(comparison.rows(BEFORE, BEFORE[begin:]))
+    unknown = [each for each in BEFORE[:begin] if each.verdict == "unique"]
+    assert [(row["url"], row["now"]) for row in rows] == [(each.url, None) for each in unknown]
+    assert all(row["was"]["verdict"] == "unique" for row in rows)
+    lines = list(comparison.lines(["a", "b"]))
+    assert "50 pages survive by a; of these by b" in lines
+    assert any(line.startswith(f"{len(unknown)}  were not judged there so far") for line in lines)
 
 
 def test_examples_are_chosen_evenly() -> None:

@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "output.mode. Each page then goes out once, from one of the two generations. It refuses (exit code 4) if that "
         "is impossible. Run again, it changes nothing more. With --diff it changes nothing, and workers may run: it "
         "reads the verdicts of both generations, and tells which pages they judge differently, by verdict, host and "
-        "URL template. Two of these pages: python -m worker explain --topic A B"
+        "URL template, and what becomes of each survivor. Two of these pages: python -m worker explain --topic A B"
     )
     parser.add_argument(
         "--from",
@@ -45,7 +45,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the generation that writes now; '' if topics.generation was never set",
     )
     parser.add_argument(
-        "--diff", type=path_here, metavar="FILE", help="change nothing; write the pages that would change, a line each"
+        "--diff",
+        type=path_here,
+        metavar="FILE",
+        help="change nothing; write a line for each page that would change, and for each survivor that the new "
+        "generation has not judged",
     )
 
 
@@ -73,7 +77,8 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 
 
 def _compare(old: str, settings: Settings, file: Path) -> int:
-    """0: the file holds all pages that both have judged with different verdicts.
+    """0: the file holds all pages that both have judged with different verdicts, and survivors that only the old one
+    has judged.
 
     Raises:
         UsageError: both are one generation, or the file cannot be written.
@@ -86,7 +91,7 @@ def _compare(old: str, settings: Settings, file: Path) -> int:
     before, after = (read_outputs(options, settings.topics.prefix, topics, name) for name in names)
     comparison = GenerationsCompared()
     with output_to(file) as out:
-        write_jsonl((changed.row() for changed in comparison.changes(verdicts(before), verdicts(after))), out)
+        write_jsonl(comparison.rows(verdicts(before), verdicts(after)), out)
     print("\n".join(comparison.lines([f"topics.generation={name!r}" for name in names])))
     return 0
 

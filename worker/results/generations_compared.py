@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.url_templates import address_of
 from worker.terminal import aligned
+from worker.verdict.decide import UNIQUE
 
 _TOLD: Final = ("verdict", "duplicate_of", "distance", "similarity", "reason", "detail")
 _MOST_NAMES: Final = 50_000
@@ -20,6 +21,14 @@ _SHOWN: Final = 10
 _EXAMPLES: Final = 3
 """Examples of each kind of change, chosen evenly."""
 _OTHER_PAGE: Final = "duplicate of another page"
+_FATES: Final = {
+    UNIQUE: "survive there, too",
+    "duplicate": "are duplicates there: an earlier page survives in their place",
+    "refetch": "are refetches there: an earlier page of their URL survives",
+    "dead": "are dead letters there",
+}
+"""What becomes of survivors, by the verdict of the other generation."""
+_UNKNOWN: Final = "were not judged there so far: unless they are, a later copy of them will be unique"
 
 
 class Changed(NamedTuple):
@@ -64,6 +73,8 @@ class GenerationsCompared:
     def __init__(self, seed: int = 0) -> None:
         self.same = 0
         """Pages with the same verdict in both."""
+        self._fates: Final[Counter[str]] = Counter()
+        self._risen = 0
         self._waiting: Final[tuple[dict[tuple[int, int], Verdict], ...]] = ({}, {})
         self._kinds: Final[dict[tuple[str, str], _Examples]] = {}
         self._hosts: Final[Counter[str]] = Counter()
@@ -79,6 +90,17 @@ class GenerationsCompared:
                     self._count(changed)
                     yield changed
 
+    def rows(self, before: Iterable[Verdict], after: Iterable[Verdict]) -> Iterator[dict[str, Any]]:
+        """``Changed.row`` of all ``changes``, then one for each ``unknown`` survivor, whose ``now`` is None."""
+        for changed in self.changes(before, after):
+            yield changed.row()
+        for verdict in self.unknown():
+            yield {"url": verdict.url, "source": verdict.source, "was": verdict.row(_TOLD), "now": None}
+
+    def unknown(self) -> Iterator[Verdict]:
+        """The survivors of the first generation that the other has not judged so far."""
+        return (verdict for verdict in self._waiting[0].values() if verdict.verdict == UNIQUE)
+
     @property
     def changed(self) -> int:
         """Pages that they judge differently."""
@@ -91,6 +113,7 @@ class GenerationsCompared:
         for name, waiting in zip(names, self._waiting, strict=True):
             if waiting:
                 yield f"{len(waiting):,} were judged only by {name} so far"
+        yield from self._survivors(names)
         if not self.changed:
             return
         kinds = sorted(self._kinds.items(), key=lambda item: -item[1].count)
@@ -103,6 +126,20 @@ class GenerationsCompared:
             yield from ("", f"{was}, now {now}, for example:")
             yield from (f"  {each.in_words()}" for each in kind.kept)
 
+    def _survivors(self, names: Sequence[str]) -> Iterator[str]:
+        unknown = sum(1 for _ in self.unknown())
+        rows = [(f"{self._fates[verdict]:,}", fate) for verdict, fate in _FATES.items() if self._fates[verdict]]
+        rows += [(f"{unknown:,}", _UNKNOWN)] if unknown else []
+        if rows:
+            survivors = self._fates.total() + unknown
+            yield from (
+                "",
+                f"{survivors:,} pages survive by {names[0]}; of these by {names[1]}",
+                *aligned(rows, right=(0,)),
+            )
+        if self._risen:
+            yield f"{self._risen:,} more survive by {names[1]} alone"
+
     def _take(self, side: int, verdict: Verdict) -> Changed | None:
         ours, theirs = self._waiting[side], self._waiting[1 - side]
         other = theirs.pop(verdict.source, None)
@@ -110,6 +147,9 @@ class GenerationsCompared:
             ours[verdict.source] = verdict
             return None
         was, now = (other, verdict) if side else (verdict, other)
+        if was.verdict == UNIQUE:
+            self._fates[now.verdict] += 1
+        self._risen += now.verdict == UNIQUE != was.verdict
         if (was.verdict, was.duplicate_of) == (now.verdict, now.duplicate_of):
             self.same += 1
             return None
