@@ -230,7 +230,11 @@ def kill_in_a_transaction(world: Round) -> bool:
             worker.pause()
             writer = next((line for line in worker.said().splitlines() if " runs, scheme " in line), "")
             name = f"{world.cluster.settings.kafka.group}-{writer.partition('worker ')[2].partition(' ')[0]}"
-            if writer and open_transactions(admin, name):
+            try:
+                is_caught = bool(writer and open_transactions(admin, name))
+            except errors.RetriableError:  # of a broker that has just come back
+                is_caught = False
+            if is_caught:
                 worker.kill()
                 world.start()
                 return True
