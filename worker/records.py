@@ -31,6 +31,12 @@ def fingerprint(batch: pa.RecordBatch, settings: Settings | None = None) -> pa.R
     Raises:
         ValueError: a column is not one of a page's, or has a type that cannot become that of the page's.
         UsageError: a file that the settings name cannot be read.
+
+    >>> import pyarrow
+    >>> batch = pyarrow.RecordBatch.from_pylist([{"url": "https://a.example/", "text": "the same words " * 30}])
+    >>> records = fingerprint(batch)
+    >>> records["tokens"].to_pylist(), records["language"].to_pylist()
+    ([90], ['latin'])
     """
     return records_of(batch, settings or Settings())
 

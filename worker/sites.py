@@ -51,7 +51,11 @@ def server_or_site(url: str) -> str:
 
 
 def site_of(host: str) -> str:
-    """The registered domain of a host, or the host if it has none, such as an address or ``localhost``."""
+    """The registered domain of a host, or the host if it has none, such as an address or ``localhost``.
+
+    >>> site_of("news.bbc.co.uk"), site_of("127.0.0.1")
+    ('bbc.co.uk', '127.0.0.1')
+    """
     return _registered(host) or host
 
 

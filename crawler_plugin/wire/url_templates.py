@@ -59,7 +59,12 @@ class Address(NamedTuple):
 
 
 def address_of(url: str) -> Address:
-    """Host and template of a URL; a text that is not a URL is taken for a path."""
+    """Host and template of a URL; a text that is not a URL is taken for a path.
+
+    >>> address = address_of("https://news.example/2026/05/flood-17.html?id=4&sid=af3")
+    >>> address.host, "/".join(address.path), address.query
+    ('news.example', '/{number}/{number}/flood-{number}.html', ('id={number}', 'sid'))
+    """
     try:
         parts = urlsplit(url[:_LONGEST])
         # A URL that stands for an id (crawler_plugin.wire.urls.url_of_id) has no host.

@@ -68,6 +68,9 @@ def canonical_url(url: str) -> str:
 
     Raises:
         ValueError: not an absolute URL, or an impossible host. The message shows no password.
+
+    >>> canonical_url("HTTP://Example.com:80/a/../b c?b=2&a=1#top")
+    'http://example.com/b%20c?a=1&b=2'
     """
     if ALREADY.fullmatch(url) or OF_AN_ID_ALREADY.fullmatch(url):
         return url

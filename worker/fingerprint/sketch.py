@@ -146,7 +146,11 @@ def agreement(a: bytes, b: bytes) -> int:
 
 
 def similarity(agreeing: float) -> float:
-    """The Jaccard similarity that this many equal slots of 128 estimate; below zero where chance alone gives more."""
+    """The Jaccard similarity that this many equal slots of 128 estimate; below zero where chance alone gives more.
+
+    >>> similarity(128), similarity(32), round(similarity(84), 2)
+    (1.0, 0.0, 0.54)
+    """
     by_chance = 1 / (1 << SLOT_BITS)
     return (agreeing / SLOTS - by_chance) / (1 - by_chance)
 

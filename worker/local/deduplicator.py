@@ -88,6 +88,13 @@ class Deduplicator:
         UsageError: settings are wrong, or the folder cannot be used.
         Refused: another process has the state open, it was made with other settings or is damaged, or it needs more
             memory than ``index.memory_mb``.
+
+    >>> report = " ".join(f"On day {day} the river rose by {7 * day} cm." for day in range(1, 20))
+    >>> with Deduplicator(config=Settings()) as local:
+    ...     first = local.judge("https://a.example/flood", text=report)
+    ...     copy = local.judge("https://b.example/flood?print=1", text=f"Print this page. {report}")
+    >>> first.verdict, copy.verdict, copy.duplicate_of
+    ('unique', 'duplicate', 'https://a.example/flood')
     """
 
     def __init__(

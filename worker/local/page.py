@@ -58,6 +58,11 @@ class FetchedPage:
     Raises:
         TypeError, ValueError: an argument, which the error names, is of another type; there is neither URL nor id, or
             both body and text, or an invalid time.
+
+    >>> FetchedPage("https://a.example/", b"<p>Hello</p>", fetched="1970-01-01T00:00:01.500Z").fetched
+    1500
+    >>> FetchedPage(id=17, text="Hello").url
+    'record://id/17'
     """
 
     url: str

@@ -32,6 +32,10 @@ def angle(a: int, b: int, bits: int = WORD_BITS) -> float:
     """Estimate of the angle between the two weighted feature vectors, in radians: π·d/bits (Charikar 2002, section 3).
 
     If hashes are random, a bit differs with probability angle/π, so d of ``bits`` differing bits estimate the angle.
+
+    >>> a, b = 0b1100, 0b1010
+    >>> hamming(a, b), share_of_equal_bits(a, b, bits=4), round(angle(a, b, bits=4), 2)
+    (2, 0.5, 1.57)
     """
     return math.pi * hamming(a, b) / bits
 

@@ -45,6 +45,9 @@ def simhash(hashes: Iterable[int], weights: Iterable[float], bits: int) -> int:
 
     Raises:
         ValueError: as ``sums``.
+
+    >>> bit_string(simhash([0b100101, 0b101011], [4, 5], 6), 6)
+    '101011'
     """
     return from_sums(sums(hashes, weights, bits))
 
