@@ -53,6 +53,33 @@ nemesis *arguments:
 quality *arguments:
     {{python}} -m tools.quality {{arguments}}
 
+# measure anew what docs/benchmarks and docs/quality show, hours on an idle machine: just figures ../shared/data/dev
+figures documents:
+    git log -1 --format='measured on commit %h of %as'
+    {{python}} -m tools.quality --publish
+    {{python}} -m benchmarks index --out docs/benchmarks/index-peers.md
+    {{python}} -m benchmarks scan --docs {{documents}} --out docs/benchmarks/scan.md
+    {{python}} -m benchmarks crawl-rate --out docs/benchmarks/crawl-rate.md
+    {{python}} -m benchmarks hostile --out docs/benchmarks/hostile.md
+    {{python}} -m benchmarks ceiling --page-us 770 --out docs/benchmarks/order.md
+    {{python}} -m tools.crawls.trap_crawl --out docs/benchmarks/traps.md
+    {{python}} -m tools.cluster.soak --minutes 30 --out docs/benchmarks/memory.md
+    {{python}} -m tools.cluster.nemesis --minutes 20 --docs {{documents}} --out docs/faults.md
+    {{python}} -m tools.cluster.nemesis --minutes 20 --brokers 3 --docs {{documents}} --out docs/faults.md
+    {{python}} -m tools.cluster.month --minutes 60 --out docs/faults.md
+    @echo 'these print their figures: put them into the pages of docs/benchmarks that name the command'
+    {{python}} -m benchmarks fingerprint --docs {{documents}}
+    {{python}} -m benchmarks latency --docs {{documents}}
+    {{python}} -m benchmarks serve --docs {{documents}}
+    {{python}} -m benchmarks restore
+    {{python}} -m benchmarks failover
+    {{python}} -m benchmarks live-copy
+    {{python}} -m benchmarks claim-cost
+    {{python}} -m benchmarks crowded-block
+    {{python}} -m benchmarks senders
+    {{python}} -m benchmarks deciders
+    {{python}} -m benchmarks worst-pages
+
 # the two distributions as they are published, in dist/, from a copy of the last commit
 build:
     #!/usr/bin/env bash
