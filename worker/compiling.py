@@ -11,6 +11,7 @@ import logging
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar, cast
 
 from crawler_plugin.wire.errors import UsageError
@@ -232,6 +233,14 @@ class _Kernel(CPUDispatcher):  # type: ignore[misc]
                 "start, which takes many seconds; set NUMBA_CACHE_DIR to a folder that can be written to"
             )
             return False
+
+
+def cache_folder() -> Path | None:
+    """The folder for what is kept of this module; numba has one for each folder of sources. None if it has none."""
+    try:
+        return Path(_Cache(cache_folder).cache_path)
+    except RuntimeError:
+        return None
 
 
 def digest_of(package: str, sources: Iterable[str]) -> str:

@@ -25,11 +25,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     """Compile, and print what is there now."""
-    load()
+    settings = load()
     folder = _cache_folder(os.environ.get(CACHE))
     before = _compiled(folder)
     begun = time.perf_counter()
-    cpu = _compile()
+    cpu = _compile(settings)
     took = time.perf_counter() - begun
     after = _compiled(folder)
     megabytes = sum(size for size in after.values()) / 1e6
@@ -62,16 +62,21 @@ def _cache_folder(named: str | None) -> Path:
     return folder
 
 
-def _compile() -> str:
-    """Compile everything that workers use; returns the name of the CPU that it is for.
+def _compile(settings: Settings) -> str:
+    """Compile everything that workers use, and make the tables that they keep with it; returns the name of the CPU that
+    it is for.
 
     Raises:
         UsageError: numba cannot run here.
     """
     from worker.compiling import cpu_name
+    from worker.compose import parts
 
     for part in PARTS:
         compile_part(part)
+    recipe = parts.recipe(settings)
+    recipe.reader()
+    parts.reading(settings, recipe)
     return cpu_name()
 
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache
 from math import log
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,7 @@ from worker.fingerprint.hashing import LONGEST_SIPPED, Hashes, hash_bytes, hash_
 from worker.fingerprint.kernels import cutting, siphash, sketching, spelling, voting, xxh3
 from worker.fingerprint.key import Key
 from worker.fingerprint.sketch import BANDS, BIGRAMS_UP_TO, PUBLIC, SKETCH_BYTES, Numbering
+from worker.kept_arrays import kept, version_of
 from worker.page.words.dictionary import Dictionary
 from worker.page.words.folding import TONES
 from worker.page.words.noise import LEAST_SHARE, NoiseWords
@@ -312,6 +313,13 @@ class _Tables(NamedTuple):
 
 @cache
 def _tables(fold_traditional: bool) -> _Tables:
+    name = f"spelling-{'folded' if fold_traditional else 'plain'}"
+    version = version_of("worker.page.words", __name__)
+    found: dict[str, Any] = dict(kept(name, version, lambda: _made(fold_traditional)._asdict()))
+    return _Tables(**found)
+
+
+def _made(fold_traditional: bool) -> _Tables:
     codes, several, pairs = table(fold_traditional=fold_traditional)
     lengths = [0, *map(len, several.values())]
     return _Tables(

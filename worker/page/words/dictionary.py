@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from worker.kept_arrays import Arrays, kept, version_of
 from worker.page.words.entries import WordCounts, entries_of
 from worker.page.words.noise import NoiseWords
 from worker.page.words.normalise import normalise
@@ -103,7 +104,15 @@ def with_beginnings(fold_traditional: bool) -> Frequencies:
 
 def _entries(fold_traditional: bool, *, usable: bool) -> WordCounts:
     (path,) = (file for file in files("jieba") or () if str(file) == "jieba/dict.txt")
-    return entries_of(path.read_binary(), fold_traditional=fold_traditional, usable=usable)
+    file = path.read_binary()
+    name = f"dictionary-{'folded' if fold_traditional else 'plain'}-{'usable' if usable else 'all'}"
+
+    def made() -> Arrays:
+        entries = entries_of(file, fold_traditional=fold_traditional, usable=usable)
+        return {"sums": np.array(entries[3:]), **dict(zip(WordCounts._fields, entries[:3], strict=False))}
+
+    found: dict[str, Any] = dict(kept(name, version_of("worker.page.words", file), made))
+    return WordCounts(found["codes"], found["ends"], found["counts"], *found["sums"].tolist())
 
 
 def _usable(user_words: Iterable[UserWord], fold_traditional: bool) -> tuple[dict[str, int | None], tuple[str, ...]]:
