@@ -61,6 +61,19 @@ def test_answers_come_while_lines_still_do(service: Served) -> None:
             told += client.recv(65536)
 
 
+@pytest.mark.parametrize("size", [1, 2, 97, 4096])
+@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n\n"])
+def test_lines_are_the_same_wherever_their_pieces_end(service: Served, size: int, end: bytes) -> None:
+    urls = [f"http://cut{size}.example/{len(end)}/{number}" for number in range(3)]
+    body = b"\n".join([page(urls[0]), b"", page(urls[1]), b"nonsense", page(urls[2])]) + end
+    pieces = [body[begin : begin + size] for begin in range(0, len(body), size)]
+    with service.connected(HEAD + b"".join(map(chunk, pieces)) + END) as client:
+        told = b""
+        while not told.endswith(END):
+            told += client.recv(65536)
+    assert [row.get("url", row.get("status")) for row in rows_in(told)] == [*urls[:2], 400, urls[2]]
+
+
 def test_a_client_may_send_more_than_is_held_and_read_when_it_has_sent_all(tmp_path: Path) -> None:
     """1 MiB is held at most."""
     with serving(tmp_path) as served:
