@@ -62,7 +62,9 @@ def test_without_settings_that_are_careful_enough_the_answer_is_no(folder: Path,
     docs = tmp_path / "docs.jsonl"
     rows = [json.dumps({"id": id, "text": "the same words of the harbour"}) for id in ("0", "0x", "1", "2", "3")]
     docs.write_text("\n".join(rows), encoding="utf-8")
-    with pytest.raises(CheckFailed, match=r"at most 0\.0001 of 2 other pairs near-duplicates, the best 2; look"):
+    with pytest.raises(
+        CheckFailed, match=r"at most 0\.0001 of 2 other pairs near-duplicates, the best settings call 2; look"
+    ):
         run("--docs", str(docs), "--pairs", str(pairs), "--processes", "1")
 
 

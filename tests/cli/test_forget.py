@@ -118,7 +118,7 @@ def test_a_host_is_forgotten_in_the_middle_of_a_crawl_and_stays_so_when_a_worker
     pages = [page for both in zip(islice(invented(1), 40), islice(invented(2), 40), strict=True) for page in both]
     cluster.publish(pages)
     cluster.wait_until_committed()
-    with pytest.raises(CheckFailed, match=r"shards 0, 1 have not passed the record after 0 s\. It stands"):
+    with pytest.raises(CheckFailed, match=r"shards 0, 1 have not passed the record after 0 s\. The record stays"):
         run("--host", "nowhere.example", "--yes", "--timeout", "0")
     capsys.readouterr()
     said = run(*host, "--yes")

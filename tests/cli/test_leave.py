@@ -43,7 +43,7 @@ def test_a_worker_that_has_ended_is_put_out_and_one_that_runs_is_said_to_come_ag
     groups = f"{world.prefix}{GROUP}-pages and {world.prefix}{GROUP}-shards"
     assert run("w1") == [f"w1 has left {groups}: the others take over what it owned"]
     world.balance(runs)
-    with pytest.raises(CheckFailed, match=rf"no worker 'w1' is in {groups}.*there are w2: check the name"):
+    with pytest.raises(CheckFailed, match=rf"no worker 'w1' is in {groups}.*kafka.instance_id: w2: check the name"):
         run("w1")
     left, warned = run("w2")
     assert left.startswith("w2 has left") and "joins again" in warned and "SIGUSR1" in warned

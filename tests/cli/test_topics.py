@@ -110,7 +110,9 @@ def test_a_setting_that_leaves_partitions_of_pages_out_is_told_with_what_becomes
 ) -> None:
     run("create", partitions=3, shards=2)
     capsys.readouterr()
-    with pytest.raises(CheckFailed, match=r"Pages of partitions 2 to 2 wait, until [^$]* set topics.partitions to 3"):
+    with pytest.raises(
+        CheckFailed, match=r"Pages of partitions 2 to 2 wait, and are lost when [^$]*: set topics.partitions to 3"
+    ):
         run("check", partitions=2, shards=2)
     states = {topic: cells[2] for topic, cells in rows(capsys).items() if cells[2] != "as wanted"}
     assert list(states.values()) == ["differs: more partitions"]

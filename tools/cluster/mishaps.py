@@ -42,6 +42,8 @@ SILENT_SECONDS: Final = 5.0
 EXCUSED_SECONDS: Final = 30.0
 """For this time after a broker was away, or after the worker was stopped, the worker may be silent."""
 LISTEN_SECONDS: Final = 1.0
+END_SECONDS: Final = 60.0
+"""A worker that is told to stop ends within this time."""
 
 
 @dataclass
@@ -121,14 +123,18 @@ class Round:
             return (act in OF_THREE_BROKERS) == (len(self.brokers) > 1)
         return True
 
-    def look(self) -> None:
-        """Wake workers that have slept enough; check that a worker works, and that none has ended by itself."""
+    def let_go_on(self) -> None:
+        """Wake workers that have slept enough, and mend lines that were cut for long enough."""
         now = time.monotonic()
         for worker in self.workers:
             if self.asleep.get(worker.process.pid, now + 1) <= now:
                 self.wake(worker)
         for line in [line for line, until in self.cut_until.items() if until <= now]:
             self.mend(line)
+
+    def look(self) -> None:
+        """Let workers go on; check that a worker works, and that none has ended by itself."""
+        self.let_go_on()
         while len(self.awake()) < 1:
             self.start()
         self.watch()
@@ -191,10 +197,12 @@ class Round:
 
     def end(self, worker: WorkerProcess, by: signal.Signals = signal.SIGTERM) -> None:
         """Tell the worker to stop; note a problem if it does not end as it should."""
-        try:
-            code: int | str = worker.stop(by)
-        except subprocess.TimeoutExpired:
-            code = "nothing within a minute"
+        worker.process.send_signal(by)
+        give_up = time.monotonic() + END_SECONDS
+        while worker.alive and time.monotonic() < give_up:
+            self.let_go_on()  # its own line may be cut
+            time.sleep(0.1)
+        code = "nothing within a minute" if worker.alive else worker.process.poll()
         if code != 0 and not self.may_end_with(code):
             self.problems.append(f"a worker that was told to stop ended with {code}: {worker.said()[-1500:]}")
 
