@@ -15,6 +15,7 @@ import pytest
 from crawler_plugin.wire.errors import Unavailable
 from crawler_plugin.wire.topics import INDEX, PAGES
 from tests.simulation.memory_log import MemoryLog, in_memory
+from tests.stream.pair import ONE, Pair
 from tests.stream.script import (
     ANSWER,
     CLAIM,
@@ -318,3 +319,27 @@ def test_a_broker_that_is_away_while_a_worker_takes_up_its_work_is_asked_again(
     stage.play(CRASH, C, A_AGAIN, COMMIT)
     assert next(asked) >= QUESTIONS_OF_A_START
     assert stage.verdicts() == VERDICTS
+
+
+def test_a_pass_over_many_shards_waits_for_one_time_out_of_a_broker_that_is_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begins, follows = Stage(shards=3).play(A, COMMIT, FLUSH).worker, Pair(shards=3).play(B, COMMIT).workers[ONE]
+    for number in range(3):
+        begins._lose_shard(number)
+        begins._take_shard(number)
+    for shard in follows.shards.values():
+        assert shard.index_follower is not None
+        shard.index_follower.ask_anew()
+    asked: list[str] = []
+
+    def away(log: MemoryLog, topic: str, *where: int) -> Any:
+        asked.append(topic)
+        raise Unavailable("the broker is away")
+
+    for name in ("bounds", "reader"):
+        monkeypatch.setattr(MemoryLog, name, away)
+    begins.take_up()
+    assert asked == [INDEX]
+    follows.tidy()
+    assert asked == [INDEX, INDEX]

@@ -90,8 +90,7 @@ class Gauges:
             name = str(shard.number)
             gauges[catalogue.SHARD_STATE] |= {(name, state.value): shard.state is state for state in SHARD_STATES}
             gauges[catalogue.SHARD_ROLE] |= {(name, role.value): shard.role is role for role in Role}
-            progress = 1.0 if shard.restoration is None else shard.restoration.progress
-            gauges[catalogue.RESTORE_PROGRESS][name,] = progress
+            gauges[catalogue.RESTORE_PROGRESS][name,] = _restored(shard)
             if shard.live is None:
                 continue
             gauges[catalogue.ENTRIES][name,] = len(shard.live.index)
@@ -177,9 +176,9 @@ def missing_for_readiness(worker: Worker) -> list[str]:
     for shard in worker.shards.values():
         if shard.role is None:
             continue
-        if shard.restoration is not None:
-            read = f", {shard.restoration.progress:.0%} of its blocks read"
-            missing.append(f"shard {shard.number} is {shard.state.value}{read}")
+        if shard.live is None:
+            read = f"{_restored(shard):.0%} of its blocks read"
+            missing.append(f"shard {shard.number} is {shard.state.value}, {read}")
         elif shard.state is not ShardState.ANSWERING:
             missing.append(f"shard {shard.number} is {shard.state.value}")
     missing += [
@@ -219,3 +218,10 @@ def _margin(place: int, bounds: Bounds) -> float:
 
 def _indexes(worker: Worker) -> dict[int, Index]:
     return {number: shard.live.index for number, shard in worker.shards.items() if shard.live is not None}
+
+
+def _restored(shard: OwnedShard) -> float:
+    """Share of the shard's blocks that is read, 0 to 1."""
+    if shard.restoration is not None:
+        return shard.restoration.progress
+    return float(shard.live is not None)

@@ -444,10 +444,17 @@ class Worker:
     # 9
 
     def tidy(self) -> None:
-        """Take in what has landed on ``index``; remove expired entries from memory."""
+        """Take in what has landed on ``index``; remove expired entries from memory.
+
+        Once the broker does not answer for one shard, the others are not asked for, as in ``take_up``.
+        """
+        is_away = False
         for shard, live in self._live():
-            if shard.index_follower is not None:
-                shard.index_follower.step()
+            if shard.index_follower is not None and not is_away:
+                try:
+                    shard.index_follower.step()
+                except Unavailable:
+                    is_away = True
             self.observer.expired(shard.number, live.tidy())
 
     def _live(self) -> list[tuple[OwnedShard, LiveShard]]:

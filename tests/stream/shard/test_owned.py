@@ -101,8 +101,9 @@ def test_while_the_broker_does_not_say_where_the_blocks_begin_it_asks_again(monk
     with monkeypatch.context() as patched:
         patched.setattr(MemoryLog, "bounds", away)
         owner = Owner(stage)
+        with pytest.raises(Unavailable):
+            owner.shard.restore(stage.new_index, lambda: b"")
         assert owner.shard.restoration is None
-        assert owner.shard.restore(stage.new_index, lambda: b"") is None
     owner.restore()
     assert owner.shard.live is not None
     assert len(owner.shard.live.index) == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from crawler_plugin.wire.errors import Unavailable, UnreadableRecord
+from crawler_plugin.wire.errors import UnreadableRecord
 from crawler_plugin.wire.messages import Block
 from crawler_plugin.wire.topics import INDEX
 from worker.index.blocks import suspects_of, unpack
@@ -87,20 +87,18 @@ class IndexFollower:
         return self._reader is not None and self._end is not None and self._reader.position >= self._end
 
     def step(self) -> None:
-        """Read the blocks that have landed; while the broker does not answer, none.
+        """Read the blocks that have landed.
 
         Raises:
+            Unavailable: the broker does not answer, which took a time-out; ask again.
             Refused: a block of another scheme has landed, or the next records are not on the broker any more.
         """
         number = self.shard.number
-        try:
-            if self._reader is None:
-                self._reader = self.log.reader(INDEX, number, self._begin)
-            if self._end is None:
-                self._end = self.log.bounds(INDEX, number).end
-            records = self._reader.read()
-        except Unavailable:
-            return
+        if self._reader is None:
+            self._reader = self.log.reader(INDEX, number, self._begin)
+        if self._end is None:
+            self._end = self.log.bounds(INDEX, number).end
+        records = self._reader.read()
         landed = {record.key or b"": self._take(record) for record in records}
         self.writer.learn(landed, self._reader.position)
         self.writer.covered(self.cover.end, self.cover.floor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from crawler_plugin.wire.errors import Refused, Unavailable, UnreadableRecord
+from crawler_plugin.wire.errors import Refused, UnreadableRecord
 from crawler_plugin.wire.messages import Answer, encode
 from crawler_plugin.wire.topics import ANSWERS, INDEX
 from worker.stream.barrier import Ends, refuse_poisoned
@@ -43,7 +43,7 @@ class OwnedShard:
     def __post_init__(self) -> None:
         self.role: Role | None = Role.ACTIVE
         self.state = ShardState.RESTORING
-        self.restoration = self._begin()
+        self.restoration: Restoration | None = None
         self.live: LiveShard | None = None
         self.block_writer: BlockWriter | None = None
         self.announcer: Announcer | None = None
@@ -102,15 +102,16 @@ class OwnedShard:
             self.restoration = None
 
     def restore(self, new_index: IndexFactory, new_key: Callable[[], bytes]) -> LiveShard | None:
-        """Read more blocks; returns the shard once all of them are loaded, to be joined to a follower.
+        """Begin to read the blocks, or read on; returns the shard once all of them are loaded, to be joined to a
+        follower.
 
         Raises:
             Unavailable: the broker does not answer; ask again.
             Refused: the blocks hold a claim that no page can have.
         """
         if self.restoration is None:
-            self.restoration = self._begin()
-        if self.restoration is None or not self.restoration.step():
+            self.restoration = Restoration(self.number, self.log, self.policy, self.observer, self.resources)
+        if not self.restoration.step():
             return None
         restored = self.restoration.finish(new_index)
         if restored is None:
@@ -131,13 +132,6 @@ class OwnedShard:
             self.snapshot_writer = SnapshotWriter(self.resources.snapshots, self.log, self.resources.background)
         self.move(ShardState.REPLAYING)
         return self.live
-
-    def _begin(self) -> Restoration | None:
-        """Begin to read the blocks; None while the broker does not say where they begin."""
-        try:
-            return Restoration(self.number, self.log, self.policy, self.observer, self.resources)
-        except Unavailable:
-            return None
 
     def answer(self, follower: Follower) -> Answer | None:
         """The answer to the first undecided batch, to be sent with ``send``; None if it was sent or is not due.
