@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
-from crawler_plugin.wire.errors import Refused, UnreadableRecord
+from crawler_plugin.wire.errors import Refused, Unavailable, UnreadableRecord
 from crawler_plugin.wire.messages import Answer, encode
 from crawler_plugin.wire.topics import ANSWERS, INDEX
 from worker.stream.barrier import Ends, refuse_poisoned
@@ -44,6 +45,8 @@ class OwnedShard:
         self.role: Role | None = Role.ACTIVE
         self.state = ShardState.RESTORING
         self.restoration: Restoration | None = None
+        with suppress(Unavailable):  # ``restore`` asks again
+            self.restoration = self._begin()
         self.live: LiveShard | None = None
         self.block_writer: BlockWriter | None = None
         self.announcer: Announcer | None = None
@@ -110,7 +113,7 @@ class OwnedShard:
             Refused: the blocks hold a claim that no page can have.
         """
         if self.restoration is None:
-            self.restoration = Restoration(self.number, self.log, self.policy, self.observer, self.resources)
+            self.restoration = self._begin()
         if not self.restoration.step():
             return None
         restored = self.restoration.finish(new_index)
@@ -132,6 +135,9 @@ class OwnedShard:
             self.snapshot_writer = SnapshotWriter(self.resources.snapshots, self.log, self.resources.background)
         self.move(ShardState.REPLAYING)
         return self.live
+
+    def _begin(self) -> Restoration:
+        return Restoration(self.number, self.log, self.policy, self.observer, self.resources)
 
     def answer(self, follower: Follower) -> Answer | None:
         """The answer to the first undecided batch, to be sent with ``send``; None if it was sent or is not due.
