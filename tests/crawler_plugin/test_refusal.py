@@ -107,7 +107,8 @@ def test_what_a_setting_of_the_project_needs_may_be_told_by_the_spider(tmp_path:
 def test_settings_of_another_program_are_warned_of_once(tmp_path: Path) -> None:
     project(tmp_path, ADDON + 'DEDUP_REDIS_URL = "redis://"\nDEDUP_MODE = "local"\nLOG_LEVEL = "INFO"\n')
     ended = run(tmp_path, "-m", "scrapy", "crawl", "shop")
-    assert (ended.returncode, ended.stderr.count("DEDUP_REDIS_URL: not a setting of crawl-dedup")) == (0, 1), ended.stderr
+    warned = ended.stderr.count("DEDUP_REDIS_URL: not a setting of crawl-dedup")
+    assert (ended.returncode, warned) == (0, 1), ended.stderr
 
 
 @pytest.mark.parametrize("process", ["CrawlerProcess", "AsyncCrawlerProcess"])
