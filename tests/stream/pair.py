@@ -9,7 +9,6 @@ from crawler_plugin.wire.messages import Answer, Block, decode
 from crawler_plugin.wire.topics import ANSWERS, INDEX
 from tests.stream.script import Stage
 from worker.stream.log import Held, Role
-from worker.stream.resources import WorkerResources
 from worker.stream.shard.owned import OwnedShard
 from worker.stream.worker import Worker
 
@@ -27,9 +26,6 @@ class Pair(Stage):
         self.workers[OTHER].poll()
         self.give({Role.ACTIVE: ONE, Role.STANDBY: OTHER})
         self.claim()
-
-    def local(self) -> WorkerResources:
-        return WorkerResources()
 
     def flush(self) -> None:
         self.follow_index()

@@ -165,12 +165,12 @@ def write(world: World, message: Batch | Answer | bytes, topic: str | None = Non
 
 
 class Stage:
-    """Workers over one world; the last started worker owns everything. ``resources`` is their machine, ``now`` the time
-    of their clocks.
+    """Workers over one world; the last started worker owns everything. ``resources`` is what they share, if it is given, and ``now``
+    the time of their clocks.
     """
 
     now: float = 0.0
-    resources: WorkerResources = WorkerResources()
+    resources: WorkerResources | None = None
     new_listener: Callable[[], Listener] = Listener
     new_fingerprinting: Callable[[], Fingerprinting] = Straight
     machines: Sequence[Machine] = ()
@@ -273,8 +273,8 @@ class Stage:
         return name
 
     def local(self) -> WorkerResources:
-        """The resources of the next worker on its machine."""
-        return self.resources
+        """The resources of the next worker: its own unless all share some."""
+        return self.resources or WorkerResources()
 
     def take_over(self) -> None:
         self._all("poll")

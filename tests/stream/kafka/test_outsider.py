@@ -118,7 +118,12 @@ def test_a_worker_without_a_shard_leaves_when_it_stops(world: KafkaUnderTest, vi
         for member in members:
             member.poll()
         owned = [kafka_log(member).shards().consumer.assignment() for member in members]
-        return sum(map(len, owned)) == SHARDS and sum(map(bool, owned)) == SHARDS and len(idle()) == 1
+        generations = {kafka_log(member).shards().membership().generation for member in members}
+        return (
+            sum(map(len, owned)) == sum(map(bool, owned)) == SHARDS
+            and len(idle()) == 1
+            and len(generations) == 1  # a member that leaves in the middle of a rebalance waits for the others
+        )
 
     def idle() -> list[Member]:
         return [member for member in members if kafka_log(member).shards().has_none]

@@ -93,7 +93,7 @@ class KeepingStage(Stage):
 
     def rebuilding(self, **changes: Any) -> Restoration:
         log = MemoryLog(self.world, "again")
-        return Restoration(0, log, policy(shards=1, ttl=self.ttl, **changes), self.observer, self.resources)
+        return Restoration(0, log, policy(shards=1, ttl=self.ttl, **changes), self.observer, self.local())
 
     def rebuilt(self) -> tuple[int, int, list[Any]]:
         """A shard that is restored now: the number of blocks read, the last batch, its entries."""
