@@ -165,8 +165,8 @@ def write(world: World, message: Batch | Answer | bytes, topic: str | None = Non
 
 
 class Stage:
-    """Workers over one world; the last started worker owns everything. ``resources`` is what they share, if it is given, and ``now``
-    the time of their clocks.
+    """Workers over one world; the last started worker owns everything. ``resources`` is what they share, if it is
+    given, and ``now`` the time of their clocks.
     """
 
     now: float = 0.0
