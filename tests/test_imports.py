@@ -1,4 +1,4 @@
-"""Rules for packages that import-linter's contracts in pyproject.toml cannot express."""
+"""Rules for packages that import-linter's contracts in .importlinter cannot express."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each outside library has its homes: the modules that may import it. An import contract, of which pyproject.toml has
+"""Each outside library has its homes: the modules that may import it. An import contract, of which .importlinter has
 the table; import-linter's own kinds would need a contract of nine lines for each library.
 """
 
@@ -15,7 +15,7 @@ _HELD: Final = ("worker", "crawler_plugin")
 
 
 class HomesContract(Contract):
-    """``homes`` holds one library a line: ``LIBRARY: HOME HOME …``.
+    """``homes`` holds lines ``LIBRARY: HOME HOME …``; a library may have several.
 
     A home is a module, or a package and all in it where ``.**`` stands behind it; a library without homes is imported
     nowhere by name. A home that does not import its library is an error, too: it would allow what nobody looked at.
@@ -37,10 +37,12 @@ class HomesContract(Contract):
 
 def not_at_home(graph: ImportGraph, table: Iterable[str]) -> list[str]:
     """What is wrong with the imports, or with the lines of the table, a sentence each."""
-    wrong: list[str] = []
+    homes_of: dict[str, list[str]] = {}
     for line in table:
         library, _, named = line.partition(":")
-        homes = named.split()
+        homes_of.setdefault(library, []).extend(named.split())
+    wrong: list[str] = []
+    for library, homes in homes_of.items():
         importers = graph.find_modules_that_directly_import(library) if library in graph.modules else set()
         held = {module for module in importers if module.partition(".")[0] in _HELD}
         away = sorted(module for module in held if not any(_is_in(module, home) for home in homes))
