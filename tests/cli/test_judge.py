@@ -40,7 +40,28 @@ def test_people_are_told_what_was_written_and_what_came_of_it(
     told = capsys.readouterr()
     assert "31 records take 0 MiB if none is a copy" in told.err
     assert told.out.splitlines()[0] == "30 pages"
-    assert main(["groups", str(out), *PLAIN]) == 0
+
+
+@pytest.mark.usefixtures("read_here")
+def test_groups_and_report_are_the_same_with_and_without_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive = write_jsonl(PAGES, tmp_path / "pages.jsonl")
+    out, records = tmp_path / "out", tmp_path / "records"
+    tracked = ("--set", "near.track_changes=true", *PLAIN)
+    assert main(["fingerprint", str(archive), "--out", str(records), *tracked]) == 0
+    assert main(["judge", str(records), "--out", str(out), "--lines", *tracked]) == 0
+    seen = []
+    for lines in (True, False):
+        if not lines:
+            (out / "verdicts.jsonl").unlink()
+        capsys.readouterr()
+        assert main(["groups", str(out), "--least", "1", *tracked]) == 0
+        assert main(["report", str(out), *tracked]) == 0
+        printed = capsys.readouterr().out
+        assert printed.count("\n") > 2
+        seen.append((printed, (out / "report.html").read_text()))
+    assert seen[0] == seen[1]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ import pytest
 
 from worker.places import Folder
 from worker.scan.judge.rows import ROWS
-from worker.scan.results import Results
+from worker.scan.results import Results, lines_of
+from worker.scan.writing.verdict_columns import VerdictColumns
 
 
 def rows(*offsets: int) -> pa.RecordBatch:
@@ -44,3 +45,18 @@ def test_what_is_given_up_leaves_no_file_of_columns(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.parquet*"))
     written(Results(Folder(str(tmp_path)), lines=False, parts=False), lines=False)
     assert pq.read_table(tmp_path / "verdicts.parquet").num_rows == 6
+
+
+@pytest.mark.parametrize("parts", [False, True])
+def test_lines_made_of_columns_are_those_that_were_written_with_them(tmp_path: Path, parts: bool) -> None:
+    results = Results(Folder(str(tmp_path)), lines=True, parts=parts)
+    of_kinds = [
+        {"similarity": 0.8594, "changed": 0.1234, "distance": 3, "fetched": 1_700_000_000_123, "language": "en"},
+        {"similarity": 1.0, "changed": 0.0, "previous": "same", "duplicate_of": "http://b.example/", "tokens": 7},
+        {"fingerprint": "00" * 8, "suspect": True, "detail": "中文"},
+    ]
+    plain = rows(1).to_pylist()[0]
+    results.take_rows(pa.RecordBatch.from_pylist([plain | kind for kind in of_kinds], schema=ROWS))
+    results.close()
+    written = (tmp_path / "verdicts.jsonl").read_bytes()
+    assert b"".join(lines_of(VerdictColumns(Folder(str(tmp_path))))) == written

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 from crawler_plugin.wire.errors import UsageError
 from worker.cli._output_file import output_to, path_here
 from worker.compose.parts import near
+from worker.places import Folder
 from worker.results.groups.group_lines import Written, write_groups
 from worker.results.groups.keep import KEEPS
 from worker.results.groups.verdict_lines import VerdictLines
-from worker.results.rows import VERDICTS
+from worker.results.rows import DEAD_LETTERS, VERDICTS
 from worker.terminal import fitted
 
 if TYPE_CHECKING:
@@ -46,7 +47,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def add_source(parser: argparse.ArgumentParser) -> None:
     """Options that say where verdicts are read from."""
     parser.add_argument(
-        "verdicts", nargs="?", type=Path, metavar="VERDICTS", help=f"{VERDICTS} of a scan, or the folder that holds it"
+        "verdicts",
+        nargs="?",
+        type=Path,
+        metavar="VERDICTS",
+        help=f"{VERDICTS} of a scan, or the folder that scan or judge wrote to",
     )
     parser.add_argument("--topic", action="store_true", help="read the topic verdicts instead, as the settings name it")
     for name, which in (("--since", "from then on"), ("--until", "before")):
@@ -100,7 +105,8 @@ def verdicts(arguments: argparse.Namespace, settings: Settings) -> Iterator[Path
     if not arguments.topic and (arguments.since or arguments.until):
         raise UsageError("--since and --until choose from the topic: add --topic, or leave them out")
     if not arguments.topic:
-        yield arguments.verdicts
+        with _lines_in(arguments.verdicts) as path:
+            yield path
         return
     # Reading a file needs no Kafka client.
     from crawler_plugin.wire.outcomes import Verdict
@@ -116,6 +122,25 @@ def verdicts(arguments: argparse.Namespace, settings: Settings) -> Iterator[Path
         records = (output for output in outputs if isinstance(output, Verdict))
         write_topic(fetched_within(records, arguments.since, arguments.until), path)
         yield path
+
+
+@contextmanager
+def _lines_in(place: Path) -> Iterator[Path]:
+    """A file of lines, or the folder that holds it; where there are only columns, a folder with their lines, which is
+    deleted afterwards."""
+    if not place.is_dir() or (place / VERDICTS).exists():
+        yield place
+        return
+    from worker.scan.results import lines_of  # only columns need pyarrow
+    from worker.scan.writing.verdict_columns import VerdictColumns
+
+    columns = VerdictColumns(Folder(str(place)))
+    with TemporaryDirectory(prefix="crawl-dedup-") as folder:
+        made = Path(folder)
+        with (made / VERDICTS).open("wb") as lines:
+            lines.writelines(lines_of(columns))
+        (made / DEAD_LETTERS).symlink_to((place / DEAD_LETTERS).resolve())
+        yield made
 
 
 def in_words(written: Written, keep: str) -> str:

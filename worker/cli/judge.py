@@ -42,8 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--lines",
         action="store_true",
-        help="also write verdicts.jsonl, a line a page, which report, groups and explain read; needs an --out on this "
-        "machine",
+        help="also write verdicts.jsonl, a line a page; needs an --out on this machine",
     )
 
 

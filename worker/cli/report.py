@@ -41,9 +41,10 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 
     settings = load()
     with verdicts(arguments, settings) as path:
-        folder = path if path.is_dir() else path.parent
+        given: Path = arguments.verdicts or path
+        folder = given if given.is_dir() else given.parent
         out: Path = arguments.out or (Path(REPORT) if arguments.topic else folder / REPORT)
-        name = f"{settings.topics.prefix}verdicts" if arguments.topic else None
+        name = f"{settings.topics.prefix}verdicts" if arguments.topic else folder.resolve().name
         texts = None if arguments.topic else _texts_of(folder, settings)
         try:
             write_report(path, out, settings, texts, name=name, sketched=not arguments.topic)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from worker.places import Folder
@@ -16,6 +18,7 @@ from worker.scan.judge.judge import Judge
 from worker.scan.judge.rows import ROWS
 from worker.scan.records.parts import ArchiveEnd
 from worker.scan.summary import VerdictCounts
+from worker.scan.writing.verdict_columns import VerdictColumns
 
 PARQUET: Final = "verdicts.parquet"
 PARTS: Final = "verdicts"
@@ -31,6 +34,8 @@ _STORED: Final = {
     "fetched": pa.timestamp("ms", tz="UTC"),
 }
 _AS_STORED: Final = pa.schema([(field.name, _STORED.get(field.name, field.type)) for field in ROWS])
+_PLACES: Final = 4
+"""Decimal places of a float in a verdict, before it is stored in 32 bits."""
 
 
 class Results:
@@ -102,6 +107,20 @@ class Results:
         """Close the files; columns are not kept."""
         self._columns.discard()
         self._held.close()
+
+
+def lines_of(columns: VerdictColumns) -> Iterator[bytes]:
+    """The lines of ``verdicts.jsonl``, as they would have been written with the columns.
+
+    Raises:
+        UsageError: a file is damaged, or has other columns.
+    """
+    for stored in columns.batches(ROWS.names):
+        rows = pa.Table.from_batches([stored]).cast(ROWS)
+        for place, field in enumerate(ROWS):
+            if pa.types.is_floating(field.type):
+                rows = rows.set_column(place, field, pc.round(rows.column(place), _PLACES))
+        yield from map(line_of, rows.to_pylist())
 
 
 def pages_among(records: pa.RecordBatch) -> pa.RecordBatch:

@@ -48,7 +48,11 @@ class VerdictColumns:
         self.rows: Final = sum(rows for _, rows in self._files)
 
     def batches(self, columns: Sequence[str], begin: int = 0, end: int | None = None) -> Iterator[pa.RecordBatch]:
-        """These columns of the rows from ``begin`` up to ``end``, in order."""
+        """These columns of the rows from ``begin`` up to ``end``, in order.
+
+        Raises:
+            UsageError: a file lacks one of them.
+        """
         at = 0
         end = self.rows if end is None else end
         for name, rows in self._files:
@@ -77,6 +81,10 @@ class VerdictColumns:
     def _batches_in(self, name: str, columns: Sequence[str], begin: int, end: int) -> Iterator[pa.RecordBatch]:
         with self._folder.open(name) as file:
             source = self._opened(name, file)
+            if missing := sorted(set(columns) - set(source.schema_arrow.names)):
+                raise UsageError(
+                    f"{self._folder.path(name)} has no column {missing[0]!r}: name the folder of a scan's result"
+                )
             at = 0
             for group in range(source.num_row_groups):
                 rows = source.metadata.row_group(group).num_rows
