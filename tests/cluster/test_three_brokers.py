@@ -25,7 +25,7 @@ from worker.broker.cluster import NODES, LocalCluster
 from worker.broker.server import LocalBroker
 from worker.config import KafkaSettings
 from worker.stream.kafka.connection import client_options
-from worker.stream.kafka.log import bounds_of
+from worker.stream.kafka.log import bounds_of, has_partition
 from worker.stream.log import Bounds
 
 pytestmark = [pytest.mark.cluster, pytest.mark.long]
@@ -80,6 +80,47 @@ def test_where_a_log_ends_is_known_again_when_its_leader_was_frozen_and_leads_no
         wait_for(is_known, "the end of the log", 45)
     finally:
         asker.close(autocommit=False)
+
+
+@pytest.mark.parametrize("end", ["killed", "frozen"])
+def test_a_partition_whose_only_broker_is_lost_is_there_all_the_same(
+    brokers: LocalCluster, topic_prefix: str, end: str
+) -> None:
+    options = client_options(KafkaSettings(bootstrap_servers=brokers.bootstrap_servers))
+    topic = f"{topic_prefix}{end}"
+    with KafkaAdminClient(**options) as admin:
+        admin.create_topics({topic: {"num_partitions": NODES, "replication_factor": 1}}, wait_for_metadata=True)
+        leaders = {
+            each["partition_index"]: each["leader_id"] for each in admin.describe_topics([topic])[0]["partitions"]
+        }
+    lost = brokers.nodes[leaders[1] - 1]
+    asker = KafkaConsumer(**options, group_id=None, enable_auto_commit=False)
+    try:
+        assert has_partition(asker, TopicPartition(topic, 0))
+        if end == "killed":
+            lost.kill()
+        else:
+            assert lost.pid is not None
+            os.kill(lost.pid, signal.SIGSTOP)
+        for _ in range(3):
+            with pytest.raises(Unavailable):
+                has_partition(asker, TopicPartition(topic, 1))
+        wait_for(lambda: asked(asker, TopicPartition(topic, NODES)) is False, "the others to answer", 60)
+    finally:
+        if end == "killed":
+            lost.start()
+        else:
+            assert lost.pid is not None
+            os.kill(lost.pid, signal.SIGCONT)
+        wait_for(lambda: asked(asker, TopicPartition(topic, 1)) is True, "the broker to be back", 60)
+        asker.close(autocommit=False)
+
+
+def asked(asker: KafkaConsumer, place: TopicPartition) -> bool | None:
+    """Whether there is such a partition; None where no broker says so."""
+    with suppress(Unavailable):
+        return has_partition(asker, place)
+    return None
 
 
 @pytest.mark.parametrize("end", ["killed", "frozen"])

@@ -69,6 +69,17 @@ def test_a_partition_is_there_as_soon_as_it_was_made(world: KafkaUnderTest, monk
     assert not log.has_partition(PAGES, 3)
 
 
+def test_a_partition_for_which_no_broker_answers_in_time_is_there(
+    world: KafkaUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise a worker would call true claims forged while a broker is away, and end for good."""
+    log = world.member("a").log
+    assert log.bounds(PAGES, 0) == (0, 0)
+    monkeypatch.setattr(log_module, "NEW_PARTITION_MS", 0)
+    with pytest.raises(Unavailable, match=rf"partition 1 of {world.prefix}pages"):
+        log.has_partition(PAGES, 1)
+
+
 def test_partitions_of_which_the_client_knows_only_some_are_asked_for_together(world: KafkaUnderTest) -> None:
     log = world.member("a").log
     assert log.bounds(INDEX, 0) == (0, 0)

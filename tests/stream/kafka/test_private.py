@@ -17,7 +17,6 @@ OF_OWN_CLASSES: Final = {
         "_buffer",
         "_cache_next",
         "_client",
-        "_manager",
         "_maybe_compress",
         "_next_slice",
         "_send_fetches_async",

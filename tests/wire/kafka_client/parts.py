@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 import kafka
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
+from kafka.cluster import ClusterMetadata
 from kafka.consumer.fetcher import Fetcher
 from kafka.coordinator.base import BaseCoordinator
 from kafka.coordinator.consumer import ConsumerCoordinator
@@ -62,8 +63,13 @@ OF_EVERYBODY: Final = (
 """The parts that ``crawler_plugin.wire.kafka_client.private`` touches."""
 
 OF_WORKERS: Final = (
+    Part(ClusterMetadata, "request_update"),
+    Part(KafkaConnectionManager, "wait_for"),
+    Part(KafkaConsumer, "_cluster"),
     Part(KafkaConsumer, "_coordinator"),
     Part(KafkaConsumer, "_fetcher"),
+    Part(KafkaConsumer, "_manager"),
+    Part(KafkaConsumer, "_net"),
     Part(BaseCoordinator, "_client"),
     Part(BaseCoordinator, "coordinator_id"),
     Part(BaseCoordinator, "is_dynamic_member"),

@@ -27,6 +27,7 @@ from worker.stream.kafka.fetches import Fetches
 from worker.stream.kafka.group.assignors import TwoHolders
 from worker.stream.kafka.group.membership import KafkaPages, KafkaShards
 from worker.stream.kafka.group.roster import instances_of
+from worker.stream.kafka.private import partitions_now
 from worker.stream.kafka.producers import Appender, Job, KafkaTicket, TransactionTicket, Transactor
 from worker.stream.kafka.unpacking import unpack_bounded
 from worker.stream.log import Bounds, Committed, Log, Membership, Output, Reader, Record, Role
@@ -43,6 +44,8 @@ READ_BYTES: Final = 2 << 20
 POSITION_TIMEOUT_MS: Final = 1000
 NEW_PARTITION_MS: Final = 5000
 """How long it may take until each broker knows of a partition that others know of."""
+METADATA_MS: Final = 10_000
+"""How long a broker may take to say which partitions a topic has."""
 
 
 class KafkaReader(Reader):
@@ -117,17 +120,29 @@ def bounds_of(consumer: Any, partitions: Sequence[TopicPartition]) -> list[Bound
 def has_partition(consumer: Any, partition: TopicPartition) -> bool:
     """See the port; works with any consumer.
 
+    A partition of which no leader answers, as after a broker was killed, is there all the same; so only a list of the
+    topic's partitions tells that there is none.
+
     Raises:
-        Unavailable: the broker does not answer.
+        Unavailable: no leader of the partition answers, or no broker at all.
     """
     try:
         consumer.end_offsets([partition], timeout_ms=NEW_PARTITION_MS)
+        return True
     except (errors.KafkaTimeoutError, errors.UnknownTopicOrPartitionError):
-        bounds_of(consumer, [partition._replace(partition=0)])  # otherwise it is the broker that is not there
-        return False
+        pass
     except errors.KafkaError as error:
         raise as_stop(error, partition.topic) from error
-    return True
+    try:
+        there = partitions_now(consumer, partition.topic, METADATA_MS)
+    except errors.KafkaError as error:
+        raise as_stop(error, partition.topic) from error
+    if partition.partition in there or not there:
+        raise Unavailable(
+            f"no broker answers for partition {partition.partition} of {partition.topic}. Check that all brokers run "
+            "and the topics exist: python -m worker topics check"
+        )
+    return False
 
 
 def _all(ask: Callable[[Sequence[TopicPartition]], Offsets], partitions: Sequence[TopicPartition]) -> Offsets:

@@ -65,6 +65,18 @@ def fetcher_as(consumer: Any, kind: type[Fetcher]) -> Any:
     return fetcher
 
 
+def partitions_now(consumer: Any, topic: str, timeout_ms: int) -> set[int]:
+    """The partitions of a topic, with a leader or without, by an answer to a question that is asked after the call.
+
+    Raises:
+        kafka.errors.KafkaError: no broker answers in this time, or brokers refuse.
+    """
+    cluster = consumer._cluster
+    for _ in range(2):  # the answer that is under way may be to an earlier question
+        consumer._net.run(consumer._manager.wait_for, cluster.request_update(), timeout_ms)
+    return set(cluster.partitions_for_topic(topic) or ())
+
+
 class KnowingCoordinator(ConsumerCoordinator):  # type: ignore[misc]
     """A member's part in its group that has the client's own thread look for the coordinator only if none is known.
 
