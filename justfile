@@ -3,6 +3,12 @@
 python := ".venv-test/bin/python"
 bin := ".venv-test/bin"
 
+# The folder in which `python -m tests` compiles: tests that need compiled code take it from there.
+export NUMBA_CACHE_DIR := justfile_directory() / ".venv-test/kernels"
+
+# Tests that run whole commands and crawls, or play for long.
+whole := "cli compose crawler_plugin demo fuzz local quality scan serve simulation test_dependencies.py test_examples.py test_skips.py"
+
 _list:
     @just --list --unsorted
 
@@ -16,9 +22,11 @@ setup:
 all *arguments:
     {{python}} -m tests {{arguments}}
 
-# tests that need no Kafka, Prometheus, Redis or chromium; the last line says how many were left out
+# the parts in 3 minutes: no Kafka, Prometheus, Redis or chromium, and none of the folders of `whole`
 test *arguments:
-    {{python}} -m pytest -n 3 --dist loadfile -m 'not (cluster or prometheus or redis or browser or long)' {{arguments}}
+    {{python}} -m pytest -n 3 --dist loadfile -m 'not (cluster or prometheus or redis or browser or long)' \
+        {{prepend("--ignore=tests/", whole)}} {{arguments}}
+    @echo 'left out: tests of {{whole}} and of other programs: `just all` runs them'
 
 # the tests that each take half a minute or more
 long *arguments:

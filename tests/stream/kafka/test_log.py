@@ -224,6 +224,18 @@ def test_who_is_replaced_under_its_own_name_is_told_so(world: KafkaUnderTest) ->
     assert world.ended(log.transact([], {0: Committed(1, "")}, log.pages().membership())) == [Sent.DONE]
 
 
+def test_who_has_an_id_that_the_group_never_heard_of_joins_anew(world: KafkaUnderTest) -> None:
+    """A broker that was frozen gave it, and leads the group no more: its successor calls the member fenced."""
+    member = namesake(world, "promised")
+    world.balance(member)
+    for group in (member.log.pages(), member.log.shards()):
+        coordinator = group.consumer._coordinator  # type: ignore[attr-defined]
+        coordinator.reset_generation("an id that only the former leader knows")
+        coordinator.request_rejoin()
+    world.balance(member)
+    assert world.ended(member.log.transact([], {0: Committed(1, "")}, member.log.pages().membership())) == [Sent.DONE]
+
+
 def test_a_log_without_broker_says_where_it_looked(world: KafkaUnderTest) -> None:
     port = free_port()
     nowhere = world.options | {"bootstrap_servers": [f"127.0.0.1:{port}"], "bootstrap_timeout_ms": 500}

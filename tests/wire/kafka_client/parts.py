@@ -75,6 +75,7 @@ OF_WORKERS: Final = (
     Part(BaseCoordinator, "is_dynamic_member"),
     Part(BaseCoordinator, "need_rejoin"),
     Part(BaseCoordinator, "request_rejoin"),
+    Part(BaseCoordinator, "reset_generation"),
     Part(ConsumerCoordinator, "ensure_coordinator_ready"),
     Part(Fetcher, "PartitionRecords"),
     Part(Fetcher, "_append"),

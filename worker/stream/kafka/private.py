@@ -38,6 +38,12 @@ def join_anew(consumer: Any) -> None:
     consumer._coordinator.request_rejoin()
 
 
+def join_as_new(consumer: Any) -> None:
+    """Make it join its group in one of the next polls as a member whose id the broker has yet to give."""
+    consumer._coordinator.reset_generation()
+    consumer._coordinator.request_rejoin()
+
+
 def fetches_under_way(consumer: Any) -> list[Any]:
     """The futures of requests that are not answered, or were just answered; or the future of the asking itself. The
     consumer's fetcher is a ``BoundedFetcher``."""

@@ -23,6 +23,7 @@ from worker.stream.kafka.private import (
     fetched_while_joining,
     is_at_rest,
     join_anew,
+    join_as_new,
     keep_to_coordinator,
     leave_when_closed,
 )
@@ -166,8 +167,23 @@ class Member:
         with self.changes.none_meanwhile() as as_told:
             self._let_flow(nothing=not as_told or len(self._aside) >= MOST_ASIDE)
         with while_away():
-            fetched = self.consumer.poll(timeout_ms=SLICE_MS, max_records=self._most)
+            try:
+                fetched = self.consumer.poll(timeout_ms=SLICE_MS, max_records=self._most)
+            except errors.FencedInstanceIdError:
+                if not self._was_promised():
+                    raise
+                join_as_new(self.consumer)
+                return
             self._aside.append(fetched or fetched_while_joining(self.consumer, self._most))
+
+    def _was_promised(self) -> bool:
+        """Whether the member has its id from a join that did not end.
+
+        A broker that no longer leads the group, and does not know that yet, gives an id that the group's new leader has
+        never heard of. That one then calls the member, which has a name of its own, a namesake of itself.
+        """
+        heard = self._heard
+        return heard is None or self.consumer.group_metadata().member_id != heard.member_id
 
     def _hear(self) -> tuple[list[TopicPartition], list[TopicPartition], bool]:
         """The partitions lost and gained since the last time, and whether by an assignment."""
