@@ -10,7 +10,7 @@ from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
 from crawler_plugin.wire.errors import Refused, Unavailable, UsageError
 from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES, topic_specs
 from tests.stream.contract import Member
-from tests.stream.kafka.under_test import GROUP, KafkaUnderTest
+from tests.stream.kafka.under_test import GROUP, KafkaUnderTest, kafka_log
 from worker.broker.ports import free_port
 from worker.stream.kafka import log as log_module
 from worker.stream.kafka.group import membership
@@ -228,8 +228,8 @@ def test_who_has_an_id_that_the_group_never_heard_of_joins_anew(world: KafkaUnde
     """A broker that was frozen gave it, and leads the group no more: its successor calls the member fenced."""
     member = namesake(world, "promised")
     world.balance(member)
-    for group in (member.log.pages(), member.log.shards()):
-        coordinator = group.consumer._coordinator  # type: ignore[attr-defined]
+    for group in (kafka_log(member).pages(), kafka_log(member).shards()):
+        coordinator = group.consumer._coordinator
         coordinator.reset_generation("an id that only the former leader knows")
         coordinator.request_rejoin()
     world.balance(member)

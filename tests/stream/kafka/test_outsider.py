@@ -16,6 +16,7 @@ from tests.stream.kafka.under_test import GROUP, KafkaUnderTest, kafka_log
 from worker.broker.server import LocalBroker
 from worker.stream.kafka import outsider
 from worker.stream.kafka.outsider import ClusterView
+from worker.stream.kafka.private import is_at_rest
 from worker.stream.log import Bounds, Committed, read_to_end
 
 pytestmark = pytest.mark.cluster
@@ -117,13 +118,13 @@ def test_a_worker_without_a_shard_leaves_when_it_stops(world: KafkaUnderTest, vi
     def is_shared_out() -> bool:
         for member in members:
             member.poll()
-        owned = [kafka_log(member).shards().consumer.assignment() for member in members]
-        generations = {kafka_log(member).shards().membership().generation for member in members}
-        return (
-            sum(map(len, owned)) == sum(map(bool, owned)) == SHARDS
-            and len(idle()) == 1
-            and len(generations) == 1  # a member that leaves in the middle of a rebalance waits for the others
-        )
+        logs = [kafka_log(member) for member in members]
+        owned = [log.shards().consumer.assignment() for log in logs]
+        # A member that leaves in the middle of a rebalance, of either group, waits for the others.
+        at_rest = all(is_at_rest(group.consumer) for log in logs for group in (log.pages(), log.shards()))
+        generations = {log.shards().membership().generation for log in logs}
+        shared = sum(map(len, owned)) == sum(map(bool, owned)) == SHARDS
+        return shared and at_rest and len(generations) == 1 and len(idle()) == 1
 
     def idle() -> list[Member]:
         return [member for member in members if kafka_log(member).shards().has_none]
