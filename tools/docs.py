@@ -19,12 +19,12 @@ from typing import Final
 from crawler_plugin.config.catalogue import SETTINGS
 from crawler_plugin.metrics.declared import SPIDER_METRICS
 from crawler_plugin.stats import STATS
-from crawler_plugin.wire.topics import topic_specs
 from tests.deploy import plays
 from tools.quality import published
 from worker.cli import size
 from worker.cli.main import COMMANDS, PROGRAM
-from worker.config import load_settings
+from worker.compose.topology import specs
+from worker.config import Settings, load_settings
 from worker.config.catalogue import Entry, catalogue, sections
 from worker.config.show import by_section, scalar
 from worker.observe.catalogue import CATALOGUE
@@ -70,7 +70,7 @@ def topics() -> str:
     """The topics with the default settings as a Markdown table."""
     rows = [
         f"| `{spec.name}` | {spec.partitions} | {', '.join(f'`{key}={value}`' for key, value in spec.config.items())} |"
-        for spec in topic_specs()
+        for spec in specs(Settings())
     ]
     return "\n".join(["| Topic | Partitions | Settings |", "|---|---|---|", *rows]) + "\n"
 
@@ -206,6 +206,7 @@ def main(arguments: list[str]) -> int:
     if "--write" in arguments:
         for path in stale:
             path.write_text(wanted[path], encoding="utf-8")
+            print(f"{path.relative_to(ROOT)} is up to date now")
         return 0
     for path in stale:
         print(f"{path.relative_to(ROOT)} is behind the code: run python -m tools.docs --write", file=sys.stderr)

@@ -73,7 +73,7 @@ def test_check_makes_nothing_and_says_how_to(run: Run, topic_prefix: str, capsys
 def test_create_names_a_setting_that_differs_and_alters_it_only_on_demand(
     run: Run, topic_prefix: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run("create")
+    run("create", retention_days=7)
     capsys.readouterr()
     with pytest.raises(
         CheckFailed, match=rf"{topic_prefix}pages: retention.ms should be 86400000, is 604800000[^$]*--alter-config"

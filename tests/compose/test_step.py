@@ -6,6 +6,12 @@ from crawler_plugin.wire.topics import DAY_MS
 from worker.compose.parts import recipe, scheme
 from worker.compose.step import policy
 from worker.config import Settings, load_settings
+from worker.verdict.findings import FindingRules
+
+
+def test_the_defaults_of_settings_and_findings_are_the_same() -> None:
+    given = Settings()
+    assert policy(given, scheme(given, recipe(given)), b"writer").findings == FindingRules()
 
 
 def test_the_policy_holds_what_the_settings_say() -> None:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from crawler_plugin.wire.topics import DEDUPLICATED, INDEX, PAGES
+from crawler_plugin.wire.topics import DEDUPLICATED, INDEX, PAGES, topic_specs
 from worker.compose.topology import specs
-from worker.config import load_settings
+from worker.config import Settings, load_settings
+
+
+def test_the_defaults_of_settings_and_topics_are_the_same() -> None:
+    assert specs(Settings()) == topic_specs()
 
 
 def test_the_topics_are_those_of_the_settings() -> None:

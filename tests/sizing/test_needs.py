@@ -115,7 +115,7 @@ def test_by_itself_the_command_plans_fewer_cores_and_less_disk_where_no_page_is_
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     def planned(mode: str) -> list[str]:
-        settings = load_settings(config=None, overrides=[f"output.mode={mode}"], environ={})
+        settings = load_settings(config=None, overrides=[f"output.mode={mode}", "topics.retention_days=7"], environ={})
         run("--pages-per-day", "1000000000", settings=settings)
         return re.findall(
             r"^  (?:cores,|on the brokers: 7 days) .*? ([\d,.]+)(?: TiB)?$", capsys.readouterr().out, re.M

@@ -58,6 +58,29 @@ def test_pages_come_with_the_offset_of_their_bytes(tmp_path: Path) -> None:
     assert file.form == "lines+gz"
 
 
+def test_bytes_of_no_page_are_written_whichever_pages_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = b"the head\nhttp://a.example/ one\nhttp://b.example/ two\n"
+    file = lines_in(tmp_path, content)
+    lines = Lines.pages
+
+    def headed(reader: Lines, pieces: Iterable[bytes]) -> Iterator[tuple[bytes, FetchedPage | None]]:
+        head, _, rest = b"".join(pieces).partition(b"\n")
+        yield head + b"\n", None
+        yield from lines(reader, [rest])
+
+    monkeypatch.setattr(Lines, "pages", headed)
+    assert [record.place.offset for record in file.records()] == [9, 31]
+
+    class SecondStays:
+        def of(self, page: ArchivedPage) -> Fate:
+            return Fate(page.id == "http://b.example/", None)
+
+    kept, removed = tmp_path / "kept", tmp_path / "removed"
+    file.write_parts(kept, removed, SecondStays())  # type: ignore[arg-type]
+    assert kept.read_bytes() == b"the head\nhttp://b.example/ two\n"
+    assert removed.read_bytes() == b"the head\nhttp://a.example/ one\n"
+
+
 def test_where_a_reader_cannot_read_on_the_rest_is_one_dead_letter(tmp_path: Path) -> None:
     file = lines_in(tmp_path, b"http://a.example/ one\nhttp://b.example/\nhttp://c.example/ three\n")
     page, broken = file.records()

@@ -116,14 +116,18 @@ class RowsOfBytes(PackedFile, ABC):
         with ExitStack() as stack:
             write = [stack.enter_context(self.rows_target(path)) for path in (kept, removed) if path is not None]
             for row, page in self.rows_of_pages():
+                if page is None:
+                    for write_row in write:
+                        write_row(row)
+                    continue
                 fate = fates.of(page)
                 if fate.stays or removed is not None:
                     write[0 if fate.stays else 1](row if fate.verdict is None else self.marked(row, fate))
         return []
 
     @abstractmethod
-    def rows_of_pages(self) -> Iterator[tuple[bytes, ArchivedPage]]:
-        """Each page with the bytes that hold it."""
+    def rows_of_pages(self) -> Iterator[tuple[bytes, ArchivedPage | None]]:
+        """Each page with the bytes that hold it; None with bytes that are written whichever pages stay."""
 
     @abstractmethod
     def rows_target(self, target: Path) -> AbstractContextManager[Callable[[bytes], None]]:

@@ -28,11 +28,12 @@ class FormReader(Protocol):
     def begins(self, beginning: bytes) -> bool:
         """Whether a file that begins so, with 64 KiB or all of it, is of this form."""
 
-    def pages(self, pieces: Iterable[bytes]) -> Iterable[tuple[bytes, FetchedPage]]:
+    def pages(self, pieces: Iterable[bytes]) -> Iterable[tuple[bytes, FetchedPage | None]]:
         """Each page with the stretch of the file that holds it, in order.
 
-        All stretches joined are the file: what separates pages belongs to one of them. ``pieces`` are the file, cut
-        anywhere. Each call has to give the same, and hold no more than a page or two.
+        All stretches joined are the file: what separates pages belongs to one of them. A stretch with None is of no
+        page, such as the head of the file, and is written whichever pages stay. ``pieces`` are the file, cut anywhere.
+        Each call has to give the same, and hold no more than a page or two.
 
         Raises:
             ValueError: nothing can be read from here on. The rest of the file is one dead letter.
@@ -83,11 +84,12 @@ class ExtraFile(RowsOfBytes):
     def records(self) -> Iterator[ArchivedPage | BrokenRecord]:
         """As ``Archive`` has it."""
         for _, record in self._stretches():
-            yield record
+            if record is not None:
+                yield record
 
-    def rows_of_pages(self) -> Iterator[tuple[bytes, ArchivedPage]]:
+    def rows_of_pages(self) -> Iterator[tuple[bytes, ArchivedPage | None]]:
         for stretch, record in self._stretches():
-            if isinstance(record, ArchivedPage):
+            if not isinstance(record, BrokenRecord):
                 yield stretch, record
 
     @contextmanager
@@ -100,13 +102,15 @@ class ExtraFile(RowsOfBytes):
             f"{self.name} is {self.kind}, whose pages have no room for a mark: write without --duplicates tag"
         )
 
-    def _stretches(self) -> Iterator[tuple[bytes, ArchivedPage | BrokenRecord]]:
+    def _stretches(self) -> Iterator[tuple[bytes, ArchivedPage | BrokenRecord | None]]:
         offset = 0
         try:
             for stretch, page in self._reader.pages(self._contents()):
                 place = RecordPlace(self.name, offset)
                 offset += len(stretch)
-                if len(stretch) > self.most_bytes:
+                if page is None:
+                    yield stretch, None
+                elif len(stretch) > self.most_bytes:
                     detail = f"{len(stretch)} bytes, at most {self.most_bytes} are read"
                     yield stretch, BrokenRecord(place, "too-large", detail)
                 else:
