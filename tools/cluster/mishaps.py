@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -222,8 +223,7 @@ def both_holders(world: Round) -> bool:
         return False
     for worker in world.chance.sample(world.workers, 2):
         worker.kill()
-    world.start()
-    world.start()
+        world.start()
     return True
 
 
@@ -274,8 +274,8 @@ def _stop(world: Round, least: float, most: float) -> bool:
 
 def cut(world: Round) -> bool:
     """The line between a worker and the broker is cut; later the bytes sent on it arrive, or its connections end."""
-    whole = [world.line_of[worker.process.pid] for worker in world.awake() if worker.process.pid in world.line_of]
-    whole = [line for line in whole if not line.is_cut]
+    lines = [world.line_of.get(worker.process.pid) for worker in world.awake()]
+    whole = [line for line in lines if line is not None and not line.is_cut]
     if not whole:
         return False
     line = world.chance.choice(whole)
@@ -356,15 +356,28 @@ def _have_partitions(cluster: Cluster) -> bool:
 def export(world: Round) -> bool:
     """`index export` of the whole index, while all workers work."""
     folder = world.cluster.folder / f"exported-{len(world.exports)}"
+    done = _command(world, "index", "export", "--out", str(folder)) == 0
+    world.exports += [folder] * done
+    return done
+
+
+def forget(world: Round) -> bool:
+    """`forget --before` a time of some pages' fetches, then kill -9 of a worker: another one restores what is left."""
+    before = datetime.now(UTC) - timedelta(days=world.chance.uniform(26, 30))  # a round's first pages are 30 days old
+    code = _command(world, "forget", "--before", f"{before:%Y-%m-%dT%H:%M}", "--yes", "--timeout", "10", most=1)
+    return code is not None and kill(world)
+
+
+def _command(world: Round, *arguments: str, most: int = 0) -> int | None:
+    """The exit code of a command, 0 to ``most``; None if a broker is away."""
     overrides = [argument for pair in world.cluster.overrides for argument in ("--set", pair)]
-    command = [*PROGRAM, "index", "export", "--out", str(folder), *overrides]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=world.cluster.folder, check=False)
-    if done.returncode == 0:
-        world.exports.append(folder)
-        return True
-    if done.returncode not in (Unavailable.exit_code, Refused.exit_code):
-        world.problems.append(f"an export ended with {done.returncode}: {done.stderr[-1500:]}")
-    return False
+    done = subprocess.run(
+        [*PROGRAM, *arguments, *overrides], capture_output=True, text=True, cwd=world.cluster.folder, check=False
+    )
+    is_away = done.returncode in (Unavailable.exit_code, Refused.exit_code)
+    if not (is_away or 0 <= done.returncode <= most):
+        world.problems.append(f"{' '.join(arguments)} ended with {done.returncode}: {done.stderr[-1500:]}")
+    return None if is_away else done.returncode
 
 
 def evict(world: Round) -> bool:
@@ -472,6 +485,7 @@ FAULTS: Final[list[tuple[float, Callable[[Round], bool]]]] = [
     (1, one_three_two),
     (1, more_partitions),
     (2, export),
+    (2, forget),
     (3, evict),
     (2, broker_killed),
     (1, two_brokers_killed),

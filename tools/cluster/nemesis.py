@@ -34,6 +34,7 @@ from typing import Final, NamedTuple
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
 
+from crawler_plugin.wire.forgetting import Forget
 from crawler_plugin.wire.topics import DAY_MS, INDEX
 from tests.cluster.cluster import Cluster
 from tests.cluster.crawl import Crawler, Page, a_minute_apart, invented, revisited
@@ -58,9 +59,9 @@ PAGES_A_SECOND: Final = 40
 TTL_DAYS: Final = 2
 """With pages that were fetched a minute apart, expiry begins at the 2,880th page: in a round of some minutes survivors
 expire, blocks are buried, and the topic is compacted."""
+EAGER_CLEANER: Final = {"segment.ms": "2000", "min.cleanable.dirty.ratio": "0.01", "delete.retention.ms": "0"}
 FETCHED_FROM_DAYS: Final = 30
 """The age of the first page, in minutes: more than a round has pages."""
-EAGER_CLEANER: Final = {"segment.ms": "2000", "min.cleanable.dirty.ratio": "0.01", "delete.retention.ms": "0"}
 SNAPSHOTS: Final = 0.6
 """Share of the rounds whose workers keep snapshots, all in one folder."""
 TOGETHER: Final = 0.3
@@ -184,14 +185,15 @@ def play(
 
 
 def wrong(exported: Path, cluster: Cluster, found: Traces) -> str | None:
-    """The entries that an export wrongly has or lacks, compared with the survivors up to its last batch; expired ones
-    may be missing."""
+    """The entries that an export wrongly has or lacks, compared with the survivors up to its last batch; expired and
+    forgotten ones may be missing."""
     settings = cluster.settings
     export = whole(Folder(str(exported)), parts.scheme(alone(settings), parts.recipe(settings)))
     survivors = {record.order: record.url for record in found.verdicts if record.verdict == "unique"}
     there = {order: survivor.url for order, _, survivor in export.rows()}
     more = there.items() - survivors.items()
-    lacking = {} if found.ttl else {order for order in survivors if order <= max(there)} - there.keys()
+    may_lack = found.ttl or any(isinstance(one, Forget) for _, one in found.log)
+    lacking = set() if may_lack else {order for order in survivors if order <= max(there)} - there.keys()
     return f"{len(more)} are no survivors, {len(lacking)} are missing" if more or lacking else None
 
 
