@@ -7,7 +7,7 @@ bin := ".venv-test/bin"
 export NUMBA_CACHE_DIR := justfile_directory() / ".venv-test/kernels"
 
 # Tests that run whole commands and crawls, or play for long.
-whole := "cli compose crawler_plugin demo fuzz local quality scan serve simulation test_dependencies.py test_examples.py test_skips.py"
+whole := "benchmarks cli compose crawler_plugin demo evaluate fuzz local quality scan serve shown simulation test_dependencies.py test_examples.py test_skips.py"
 
 _list:
     @just --list --unsorted
@@ -22,7 +22,7 @@ setup:
 all *arguments:
     {{python}} -m tests {{arguments}}
 
-# the parts in 3 minutes: no Kafka, Prometheus, Redis or chromium, and none of the folders of `whole`
+# the parts, in some 3 minutes of two idle cores: without Kafka, Prometheus, Redis, chromium and the folders of `whole`
 test *arguments:
     {{python}} -m pytest -n 3 --dist loadfile -m 'not (cluster or prometheus or redis or browser or long)' \
         {{prepend("--ignore=tests/", whole)}} {{arguments}}
