@@ -228,12 +228,29 @@ def test_who_has_an_id_that_the_group_never_heard_of_joins_anew(world: KafkaUnde
     """A broker that was frozen gave it, and leads the group no more: its successor calls the member fenced."""
     member = namesake(world, "promised")
     world.balance(member)
+    promise(member)
+    world.balance(member)
+    assert world.ended(member.log.transact([], {0: Committed(1, "")}, member.log.pages().membership())) == [Sent.DONE]
+
+
+def promise(member: Member) -> None:
+    """Let it have an id that the group's leader has never heard of."""
     for group in (kafka_log(member).pages(), kafka_log(member).shards()):
         coordinator = group.consumer._coordinator
         coordinator.reset_generation("an id that only the former leader knows")
         coordinator.request_rejoin()
+
+
+def test_who_has_joined_anew_often_enough_takes_itself_for_replaced(
+    world: KafkaUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two workers of one name that start together would replace each other in turn."""
+    monkeypatch.setattr(membership, "MOST_ANEW", 0)
+    member = namesake(world, "promised")
     world.balance(member)
-    assert world.ended(member.log.transact([], {0: Committed(1, "")}, member.log.pages().membership())) == [Sent.DONE]
+    promise(member)
+    with pytest.raises(UsageError, match=r"kafka\.instance_id"):
+        world.balance(member)
 
 
 def test_a_log_without_broker_says_where_it_looked(world: KafkaUnderTest) -> None:

@@ -53,6 +53,9 @@ SLICE_MS: Final = 100
 """How long the thread of a rebalance polls at a time. Between two polls kafka-python throws away its agreement with the
 broker, and joins anew: with shorter polls that happens more often. A poll goes on to its end although the group has
 come to rest, so with longer polls the worker learns later what it has lost and gained."""
+MOST_ANEW: Final = 3
+"""Times that a member joins under an id of its own again before it takes itself for replaced: two workers of one name
+that start together would go on doing so in turn."""
 MOST_ASIDE: Final = 16
 """Polls of that thread whose records the worker has not asked for; with this many the thread asks for no more."""
 
@@ -124,6 +127,7 @@ class Member:
         self._held: frozenset[int] = frozenset()
         self._id = ""
         self._heard: Any = None
+        self._anew = 0
 
     @property
     def rebalancing(self) -> bool:
@@ -170,8 +174,9 @@ class Member:
             try:
                 fetched = self.consumer.poll(timeout_ms=SLICE_MS, max_records=self._most)
             except errors.FencedInstanceIdError:
-                if not self._was_promised():
+                if not self._was_promised() or self._anew >= MOST_ANEW:
                     raise
+                self._anew += 1
                 join_as_new(self.consumer)
                 return
             self._aside.append(fetched or fetched_while_joining(self.consumer, self._most))
@@ -191,7 +196,8 @@ class Member:
         if self._id and metadata.member_id not in ("", self._id):
             self.changes.interrupt()
         self._id = metadata.member_id or self._id
-        self._heard = metadata if metadata.state == MemberState.STABLE else self._heard
+        if metadata.state == MemberState.STABLE:
+            self._heard, self._anew = metadata, 0
         lost, gained, assigned = self.changes.take()
         self._flowing.difference_update(here.partition for here in lost)
         for here in (*lost, *gained):
