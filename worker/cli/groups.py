@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.errors import Unavailable, UsageError
 from worker.cli._output_file import output_to, path_here
 from worker.compose.parts import near
 from worker.places import Folder
@@ -137,8 +137,13 @@ def _lines_in(place: Path) -> Iterator[Path]:
     columns = VerdictColumns(Folder(str(place)))
     with TemporaryDirectory(prefix="crawl-dedup-") as folder:
         made = Path(folder)
-        with (made / VERDICTS).open("wb") as lines:
-            lines.writelines(lines_of(columns))
+        try:
+            with (made / VERDICTS).open("wb") as lines:
+                lines.writelines(lines_of(columns))
+        except OSError as error:
+            raise Unavailable(
+                f"the lines of {place} cannot be written to {made} ({error.strerror}): set TMPDIR to a folder with room"
+            ) from error
         (made / DEAD_LETTERS).symlink_to((place / DEAD_LETTERS).resolve())
         yield made
 
