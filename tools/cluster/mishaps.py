@@ -7,14 +7,11 @@ import random
 import signal
 import subprocess
 import time
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import islice
-from pathlib import Path
 from typing import Final
 
 from kafka import KafkaAdminClient, errors
@@ -22,13 +19,12 @@ from kafka.admin import MemberToRemove
 
 from crawler_plugin.wire.errors import Refused, Unavailable
 from tests.cluster import hostile
-from tests.cluster.cluster import PROGRAM, STARTED, Cluster, WorkerProcess
+from tests.cluster.cluster import PROGRAM, Cluster
 from tests.cluster.cluster import running as running_again
 from tests.cluster.crawl import invented
-from tests.cluster.shifted_clock import ShiftedClock
 from tests.open_transactions import open_transactions
 from tests.waiting import wait_for
-from tools.cluster.lines import Line
+from tools.cluster.round import Round
 from worker.broker.server import LocalBroker
 from worker.compose.topology import cluster as cluster_view
 from worker.compose.topology import specs
@@ -36,176 +32,6 @@ from worker.stream.kafka.topic_admin import PARTITIONS, alter_topics, compare_to
 
 MOST_WORKERS: Final = 4
 MOST_PARTITIONS: Final = 12
-OUTAGE_SECONDS: Final = 120.0
-"""For this time after the broker was killed a worker may end because it found no broker."""
-SILENT_SECONDS: Final = 5.0
-"""A worker that is awake answers within this time, and makes a pass of its loop, unless a broker was away."""
-EXCUSED_SECONDS: Final = 30.0
-"""For this time after a broker was away, or after the worker was stopped, the worker may be silent."""
-LISTEN_SECONDS: Final = 1.0
-END_SECONDS: Final = 60.0
-"""A worker that is told to stop ends within this time."""
-
-
-@dataclass
-class Round:
-    """One round: a cluster with faults. ``happened`` counts faults by name, ``together`` counts pairs of faults.
-
-    ``restarted`` counts the workers that ended with 3, found no broker, and were started again as by a supervisor. Half
-    of the workers have a name of their own (``names``, by process), ``behind`` are those that were started with fewer
-    partitions, and ``exports`` are folders with exports of the index during the round.
-    """
-
-    cluster: Cluster
-    brokers: Sequence[LocalBroker]
-    chance: random.Random
-    happened: Counter[str] = field(default_factory=Counter)
-    asleep: dict[int, float] = field(default_factory=dict)
-    clocks: list[ShiftedClock] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-    together: Counter[str] = field(default_factory=Counter)
-    restarted: int = 0
-    outage: float = -OUTAGE_SECONDS
-    lines: Sequence[Line] = ()
-    line_of: dict[int, Line] = field(default_factory=dict)
-    cut_until: dict[Line, float] = field(default_factory=dict)
-    broken_lines: set[Line] = field(default_factory=set)
-    silences: list[float] = field(default_factory=lambda: [0.0])
-    listened: float = 0.0
-    behind: list[WorkerProcess] = field(default_factory=list)
-    names: dict[int, str] = field(default_factory=dict)
-    exports: list[Path] = field(default_factory=list)
-    woken: dict[int, float] = field(default_factory=dict)
-
-    def start(self) -> WorkerProcess:
-        """Start another worker, with a clock of its own that is still right, and a line of its own while some are
-        free."""
-        clock = ShiftedClock(self.cluster.folder / f"clock-{len(self.clocks)}")
-        self.clocks.append(clock)
-        taken = {self.line_of[worker.process.pid] for worker in self.workers if worker.process.pid in self.line_of}
-        line = next((line for line in self.lines if line not in taken and not line.is_cut), None)
-        more = [] if line is None else [f"kafka.bootstrap_servers={line.bootstrap}"]
-        name = f"worker-{len(self.clocks)}" if self.chance.random() < 0.5 else ""
-        more += [f"kafka.instance_id={name}"] if name else []
-        worker = self.cluster.start_worker(*more, clock=clock)
-        if name:
-            self.names[worker.process.pid] = name
-        if line is not None:
-            self.line_of[worker.process.pid] = line
-        return worker
-
-    @property
-    def workers(self) -> list[WorkerProcess]:
-        """The live workers."""
-        return [worker for worker in self.cluster.workers if worker.alive]
-
-    def awake(self) -> list[WorkerProcess]:
-        """The live workers that are not stopped."""
-        return [worker for worker in self.workers if worker.process.pid not in self.asleep]
-
-    def fault(self, before: Counter[str]) -> str | None:
-        """Let one of the possible faults happen, half of the time one of those that have happened least; returns its
-        name.
-
-        ``before`` counts the faults of earlier rounds.
-        """
-        possible = [(weight, act) for weight, act in FAULTS if self._is_possible(act)]
-        if self.chance.random() < 0.5:
-            times = {act: before[act.__name__] + self.happened[act.__name__] for _, act in possible}
-            possible = [(weight, act) for weight, act in possible if times[act] == min(times.values())]
-        ((_, act),) = self.chance.choices(possible, [weight for weight, _ in possible])
-        if not act(self):
-            return None
-        self.happened[act.__name__] += 1
-        return act.__name__
-
-    def _is_possible(self, act: Callable[[Round], bool]) -> bool:
-        if act in OF_THREE_BROKERS + OF_ONE_BROKER:
-            return (act in OF_THREE_BROKERS) == (len(self.brokers) > 1)
-        return True
-
-    def let_go_on(self) -> None:
-        """Wake workers that have slept enough, and mend lines that were cut for long enough."""
-        now = time.monotonic()
-        for worker in self.workers:
-            if self.asleep.get(worker.process.pid, now + 1) <= now:
-                self.wake(worker)
-        for line in [line for line, until in self.cut_until.items() if until <= now]:
-            self.mend(line)
-
-    def look(self) -> None:
-        """Let workers go on; check that a worker works, and that none has ended by itself."""
-        self.let_go_on()
-        while len(self.awake()) < 1:
-            self.start()
-        self.watch()
-        self.listen()
-
-    def listen(self) -> None:
-        """Note a problem for each worker that is silent for long although it is neither asleep nor without a broker."""
-        now = time.monotonic()
-        if now - self.listened < LISTEN_SECONDS or now - self.outage < EXCUSED_SECONDS:
-            return
-        for worker in self.awake():
-            is_cut = self.line_of.get(worker.process.pid) in self.broken_lines
-            if is_cut or now - self.woken.get(worker.process.pid, -EXCUSED_SECONDS) < EXCUSED_SECONDS:
-                continue
-            self.silences.append(worker.silence(SILENT_SECONDS))
-            if self.silences[-1] >= SILENT_SECONDS and worker.alive:
-                self.problems.append(f"a worker was silent for {self.silences[-1]:.1f} s: {worker.said()[-1500:]}")
-        self.listened = time.monotonic()
-
-    def watch(self) -> None:
-        """Note a problem for each worker that ended by itself, whatever the topics say, unless the broker was away."""
-        for worker in [worker for worker in self.cluster.workers if worker.process.poll() not in (None, 0, -9)]:
-            if self.may_end_with(worker.process.poll()):
-                self.cluster.workers.remove(worker)
-                self.start()
-                self.restarted += 1
-                continue
-            self.problems.append(f"a worker ended with {worker.process.poll()}: {worker.said()[-1500:]}")
-            self.cluster.workers.remove(worker)
-
-    def may_end_with(self, code: object) -> bool:
-        """Whether this is the exit code of a worker that found no broker, and a broker was away not long ago."""
-        return code == Unavailable.exit_code and time.monotonic() - self.outage < OUTAGE_SECONDS
-
-    def wake(self, worker: WorkerProcess) -> None:
-        """Let the worker go on."""
-        worker.wake()
-        self.asleep.pop(worker.process.pid, None)
-        self.woken[worker.process.pid] = time.monotonic()
-
-    def mend(self, line: Line) -> None:
-        """Let bytes on the line arrive again."""
-        line.mend(drop=self.chance.random() < 0.5)
-        del self.cut_until[line]
-
-    def recover(self) -> None:
-        """Wake all workers, mend all lines, and let at least one worker run that claims all partitions."""
-        for worker in self.workers:
-            self.wake(worker)
-        for line in list(self.cut_until):
-            self.mend(line)
-        for worker in [worker for worker in self.behind if worker.alive]:
-            self.start()
-            self.end(worker)
-        self.look()
-
-    def running(self) -> list[WorkerProcess]:
-        """The workers that say that they run, and are awake."""
-        return [worker for worker in self.awake() if STARTED in worker.said()]
-
-    def end(self, worker: WorkerProcess, by: signal.Signals = signal.SIGTERM) -> None:
-        """Tell the worker to stop; note a problem if it does not end as it should."""
-        worker.process.send_signal(by)
-        give_up = time.monotonic() + END_SECONDS
-        while worker.alive and time.monotonic() < give_up:
-            self.let_go_on()  # its own line may be cut
-            time.sleep(0.1)
-        code = "nothing within a minute" if worker.alive else worker.process.poll()
-        if code != 0 and not self.may_end_with(code):
-            self.problems.append(f"a worker that was told to stop ended with {code}: {worker.said()[-1500:]}")
 
 
 def kill(world: Round) -> bool:
@@ -223,6 +49,7 @@ def both_holders(world: Round) -> bool:
         return False
     for worker in world.chance.sample(world.workers, 2):
         worker.kill()
+    for _ in range(2):
         world.start()
     return True
 
@@ -457,7 +284,7 @@ def hostile_strings(world: Round) -> bool:
 def _publish_among_good_ones(world: Round, make: Callable[[int, int], list[hostile.Sent]]) -> bool:
     if world.cluster.settings.near.ttl_days is not None:
         return False  # unreadable pages have no fetch time: the broker's time would expire the pages of weeks ago
-    number = world.happened.total()
+    number = world.tally.happened.total()
     partition = world.chance.randrange(world.cluster.settings.topics.partitions)
     good = [hostile.page(partition, page) for page in islice(invented(10_000 + number), 4)]
     codec = world.chance.choice(hostile.CODECS)
@@ -472,7 +299,8 @@ def foreign_records(world: Round) -> bool:
     return True
 
 
-FAULTS: Final[list[tuple[float, Callable[[Round], bool]]]] = [
+Fault = Callable[[Round], bool]
+FAULTS: Final[list[tuple[float, Fault]]] = [
     (4, kill),
     (2, both_holders),
     (3, kill_in_a_transaction),
@@ -496,7 +324,52 @@ FAULTS: Final[list[tuple[float, Callable[[Round], bool]]]] = [
     (3, hostile_strings),
     (2, foreign_records),
 ]
-OF_THREE_BROKERS: Final = (two_brokers_killed, broker_frozen)
+_OF_THREE_BROKERS: Final = (two_brokers_killed, broker_frozen)
 """Faults that are useless with one broker."""
-OF_ONE_BROKER: Final = (cut,)
+_OF_ONE_BROKER: Final = (cut,)
 """Faults of the lines, which lead only to one broker."""
+TOGETHER: Final = 0.3
+"""How often another fault happens at the same time."""
+
+
+def faults(brokers: int) -> list[tuple[float, Fault]]:
+    """The faults that make sense with this many brokers, each with its weight."""
+    useless = _OF_ONE_BROKER if brokers > 1 else _OF_THREE_BROKERS
+    return [(weight, act) for weight, act in FAULTS if act not in useless]
+
+
+def strike(world: Round, *, pairs: bool = False) -> None:
+    """Let one of the faults happen, or two at once, and count those that could.
+
+    Half of the time the first is one of those that have happened least. With ``pairs`` there are always two: one that
+    has met the fewest others, and one that it has met least.
+    """
+    chance, tally = world.chance, world.tally
+    possible = faults(len(world.brokers))
+    if pairs:
+        possible = _least(possible, lambda act: tally.partners(act.__name__))
+    elif chance.random() < 0.5:
+        possible = _least(possible, lambda act: tally.happened[act.__name__])
+    acts = [_one_of(possible, chance)]
+    if pairs or chance.random() < TOGETHER:
+        others = [(weight, act) for weight, act in faults(len(world.brokers)) if act not in acts]
+        acts.append(_one_of(_least(others, lambda act: tally.together[_pair(acts[0], act)]), chance))
+    chance.shuffle(acts)
+    done = [act for act in acts if act(world)]
+    tally.happened.update(act.__name__ for act in done)
+    if len(done) > 1:
+        tally.together[_pair(*done)] += 1
+
+
+def _pair(one: Fault, other: Fault) -> frozenset[str]:
+    return frozenset((one.__name__, other.__name__))
+
+
+def _least(possible: list[tuple[float, Fault]], times: Callable[[Fault], int]) -> list[tuple[float, Fault]]:
+    least = min(times(act) for _, act in possible)
+    return [(weight, act) for weight, act in possible if times(act) == least]
+
+
+def _one_of(possible: list[tuple[float, Fault]], chance: random.Random) -> Fault:
+    ((_, act),) = chance.choices(possible, [weight for weight, _ in possible])
+    return act

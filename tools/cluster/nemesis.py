@@ -27,7 +27,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
-from itertools import count, islice
+from itertools import combinations, count, islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -43,7 +43,8 @@ from tests.guarantees import Traces, Violation, check_guarantees
 from tests.oracle import verdicts
 from tests.waiting import wait_for
 from tools.cluster.lines import Line, Lines
-from tools.cluster.mishaps import FAULTS, MOST_WORKERS, OF_ONE_BROKER, OF_THREE_BROKERS, Round
+from tools.cluster.mishaps import MOST_WORKERS, faults, strike
+from tools.cluster.round import Round, Tally
 from worker.broker.cluster import NODES, LocalCluster
 from worker.broker.jars import KAFKA
 from worker.broker.server import LocalBroker
@@ -64,8 +65,6 @@ FETCHED_FROM_DAYS: Final = 30
 """The age of the first page, in minutes: more than a round has pages."""
 SNAPSHOTS: Final = 0.6
 """Share of the rounds whose workers keep snapshots, all in one folder."""
-TOGETHER: Final = 0.3
-"""How often another fault happens at the same time."""
 MOMENTS: Final = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 
@@ -132,9 +131,11 @@ def play(
     pages: Iterator[Page],
     seed: int,
     seconds: float,
-    before: Counter[str],
+    tally: Tally,
+    *,
+    pairs: bool,
 ) -> tuple[Round, Outcome]:
-    """Play one round; ``before`` counts the faults of earlier rounds."""
+    """Play one round, with ``pairs`` always two faults at once; ``tally`` counts those of all rounds."""
     chance = random.Random(seed)
     ttl, output = chance.choice((None, TTL_DAYS)), chance.choice(("tag", "drop", "verdicts"))
     folder.mkdir()
@@ -147,7 +148,7 @@ def play(
         admin = KafkaAdminClient(**cluster.options)
         admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, prefix + INDEX, EAGER_CLEANER)])
         admin.close()
-        world = Round(cluster, brokers.nodes, chance, lines=brokers.lines)
+        world = Round(cluster, brokers.nodes, chance, tally, lines=brokers.lines)
         for _ in range(1 + replicas):
             world.start()
         dated = a_minute_apart(pages, int(time.time() * 1000) - FETCHED_FROM_DAYS * DAY_MS)
@@ -160,9 +161,9 @@ def play(
                 while time.monotonic() < pause_until:
                     world.look()
                     time.sleep(0.2)
-                first = world.fault(before)
-                if first and chance.random() < TOGETHER and (second := world.fault(before)):
-                    world.together[" and ".join(sorted((first, second)))] += 1
+                strike(world, pairs=pairs)
+                if pairs and not unmet(tally, len(brokers.nodes)):
+                    break
             crawler.stop()
         world.recover()
 
@@ -182,6 +183,13 @@ def play(
             world.problems.append(f"{prefix}: the sums of its job are wrong: {error}")
         world.problems += [f"{folder}: {why}" for folder in world.exports if (why := wrong(folder, cluster, found))]
     return world, Outcome.of(found)
+
+
+def unmet(tally: Tally, brokers: int) -> list[str]:
+    """The pairs of kinds of faults that have not happened at once."""
+    names = sorted(act.__name__ for _, act in faults(brokers))
+    pairs = combinations(names, 2)
+    return [f"{one} and {other}" for one, other in pairs if frozenset((one, other)) not in tally.together]
 
 
 def wrong(exported: Path, cluster: Cluster, found: Traces) -> str | None:
@@ -231,8 +239,7 @@ def pages_table(rows: list[str], first: str) -> list[str]:
 
 def faults_table(happened: Counter[str], brokers: int) -> list[str]:
     """The table of how often each fault happened."""
-    impossible = OF_ONE_BROKER if brokers > 1 else OF_THREE_BROKERS
-    acts = [act for _, act in FAULTS if act not in impossible]
+    acts = [act for _, act in faults(brokers)]
     told = [(act.__name__.replace("_", " "), (act.__doc__ or "").strip(), happened[act.__name__]) for act in acts]
     return [
         "| fault | what it is | times |",
@@ -255,6 +262,7 @@ def machine() -> str:
 def command(options: argparse.Namespace) -> str:
     """The command that repeats the run; folders have other names elsewhere."""
     what = "--moments" if options.moments else f"--minutes {options.minutes:g}"
+    what += " --pairs" if options.pairs else ""
     what += f" --brokers {options.brokers}" if options.brokers > 1 else ""
     return f"python -m tools.cluster.nemesis {what} --seed {options.seed}" + (" --docs FOLDER" if options.docs else "")
 
@@ -273,6 +281,9 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.cluster.nemesis", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10, help="how long pages are published under faults")
     parser.add_argument("--moments", action="store_true", help="kill one worker of three, at five moments, instead")
+    parser.add_argument(
+        "--pairs", action="store_true", help="two faults at once each time, until each two kinds have met"
+    )
     parser.add_argument("--brokers", type=int, choices=(1, NODES), default=1, help="number of brokers")
     parser.add_argument("--docs", type=Path, help="a folder with docs.jsonl.xz; without it pages are made")
     parser.add_argument("--seed", type=int, default=0, help="of the faults and the pages")
@@ -306,34 +317,34 @@ def main(arguments: list[str]) -> int:
 def rounds(brokers: Brokers, folder: Path, options: argparse.Namespace, problems: list[str]) -> Iterator[list[str]]:
     """Play rounds until the time is over or something is wrong; yields the tables after each round."""
     left = options.minutes * 60
-    happened: Counter[str] = Counter()
-    together: Counter[str] = Counter()
+    tally = Tally()
     restarted, silence = 0, 0.0
     outcomes: list[Outcome] = []
     docs = pages_of(options.docs, None) if options.docs else None
     for number in count(1):
-        if left <= 0 or problems:
+        if left <= 0 or problems or (options.pairs and not unmet(tally, options.brokers)):
             break
         seed = options.seed * 1000 + number
         pages = revisited(docs, seed) if docs else invented(seed)
         seconds = min(ROUND_SECONDS, left)
-        world, outcome = play(brokers, folder / f"round-{number}", f"round-{number}.", pages, seed, seconds, happened)
+        prefix = f"round-{number}"
+        world, outcome = play(brokers, folder / prefix, f"{prefix}.", pages, seed, seconds, tally, pairs=options.pairs)
         left -= seconds
-        happened += world.happened
-        together += world.together
         restarted += world.restarted
         silence = max(silence, *world.silences)
         outcomes.append(outcome)
         problems += [f"round {number}, seed {seed}: {what}" for what in (*world.problems, *outcome.problems)]
-        print(f"round {number}: {dict(world.happened)}, {outcome}", flush=True)
+        print(f"round {number}: {dict(tally.happened)}, {outcome}", flush=True)
         played = options.minutes - max(0, left) / 60
+        left_out = unmet(tally, options.brokers)
         yield [
             f"{played:g} minutes of {options.minutes:g}, seed {options.seed}, {PAGES_A_SECOND} pages a second, "
-            f"{happened.total()} faults; {together.total()} times two at once, of {len(together)} pairs of kinds. "
+            f"{tally.happened.total()} faults; {tally.together.total()} times two at once, "
+            f"of {len(tally.together)} pairs of kinds of {len(tally.together) + len(left_out)}. "
             f"Longest silence of a worker that was not stopped or cut off: {silence:.1f} s. "
             f"Workers that ended with 3 because the broker was away, and were started again: {restarted}.",
             "",
-            *faults_table(happened, options.brokers),
+            *faults_table(tally.happened, options.brokers),
             "",
             *pages_table([row(f"{len(outcomes)} rounds", outcomes)], "together"),
         ]
