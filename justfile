@@ -28,6 +28,10 @@ test *arguments:
         {{prepend("--ignore=tests/", whole)}} {{arguments}}
     @echo 'left out: tests of {{whole}} and of other programs: `just all` runs them'
 
+# the share of lines that the tests of `just test` run, without functions that numba compiles
+coverage:
+    just test --cov=worker --cov=crawler_plugin --cov-report=term:skip-covered
+
 # the tests that each take half a minute or more
 long *arguments:
     {{python}} -m pytest -n 3 --dist loadfile -m long {{arguments}}

@@ -157,7 +157,7 @@ def play(
             wait_for(lambda: any(cluster.consumed().values()), "the first pages to be committed")
             until = time.monotonic() + seconds
             while time.monotonic() < until and not world.problems:
-                pause_until = time.monotonic() + chance.uniform(1, 7)
+                pause_until = time.monotonic() + chance.uniform(1, 2 if pairs else 7)
                 while time.monotonic() < pause_until:
                     world.look()
                     time.sleep(0.2)

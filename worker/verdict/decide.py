@@ -234,7 +234,7 @@ def _may_be_same(sites: NDArray[np.uint32], others: NDArray[np.uint32]) -> NDArr
 def agreed_void(answers: Sequence[Answer]) -> NDArray[np.uint32]:
     """The places of void claims, on which all shards must agree.
 
-    Refused: they do not agree; the state of one shard is corrupt.
+    Raises:
         Refused: they do not; one shard's state is corrupt.
     """
     first = answers[0]
