@@ -52,7 +52,7 @@ ANSWER_US: Final = 0.0039
 """To read the answer of one shard."""
 MOST_WORKERS: Final = 400
 """Nothing was measured for more workers."""
-LOOK_UPS: Final = {1_000_000: 2.30, 10_000_000: 0.75, 50_000_000: 0.35}
+LOOK_UPS: Final = {1_000_000: 4.32, 10_000_000: 1.50, 50_000_000: 0.42}
 """Millions of look-ups a second and core by entries (docs/benchmarks/index.md): a larger shard is slower to ask."""
 
 RESTORE_US: Final = 0.86
