@@ -92,6 +92,10 @@ figures documents:
     {{python}} -m benchmarks deciders
     {{python}} -m benchmarks worst-pages
 
+# the pictures of the console in docs/images, of a crawl that is played for seven minutes
+pictures *arguments:
+    {{python}} -m tools.deploy.console_pictures --minutes 7 --out docs/images {{arguments}}
+
 # the two distributions as they are published, in dist/, from a copy of the last commit
 build:
     #!/usr/bin/env bash
