@@ -66,8 +66,10 @@ OVERVIEW: Final = Dashboard(
                 stat(
                     "Time to catch up",
                     SECONDS,
-                    f"{BACKLOG} / (-deriv({BACKLOG}[10m:]) > 0) or 0 * ({BACKLOG} == 0)",
-                    "At the speed of the last ten minutes. No number: more pages wait than before.",
+                    f"0 * ({BACKLOG} <= 10 * sum(rate(dedup_pages_total{{@}}{RATE}))) "
+                    f"or {BACKLOG} / (-deriv({BACKLOG}[10m:]) > 0)",
+                    "At the speed of the last ten minutes; 0 if the pages that wait came in ten seconds. No number: "
+                    "more pages wait than before.",
                 ),
                 stat(
                     "Index, of its memory limit",
