@@ -63,6 +63,12 @@ def test_xml_is_read_as_markup() -> None:
     assert page.text.strip() == "网页的编码"
 
 
+@pytest.mark.parametrize("codec", ["utf-8", "utf-16"])
+def test_a_feed_that_is_called_html_is_a_feed(codec: str) -> None:
+    feed = f"<!--{'图' * 1000}--><rss><channel><item><title>网页的编码</title></item></channel></rss>"
+    assert extract(feed.encode(codec), content_type="text/html").text.strip() == "网页的编码"
+
+
 @pytest.mark.parametrize(
     "content_type",
     [
