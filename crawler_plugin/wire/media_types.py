@@ -2,9 +2,10 @@
 table.
 
 It follows the MIME Sniffing Standard, for the names that servers really use: ``text/xhtml`` is HTML,
-``application/x-json`` is JSON. Two rules differ from browsers, since a crawl wants the article and not its source. A
-body that is called plain text, a script or JSON, but begins as an HTML document, is HTML. And without a type, a tag
-anywhere makes a text markup: many crawlers leave the type out, and give a part of a page.
+``application/x-json`` is JSON, and a feed that is called HTML is XML. Two rules differ from browsers, since a crawl
+wants the article and not its source. A body that is called plain text, a script or JSON, but begins as an HTML
+document, is HTML. And without a type, a tag anywhere makes a text markup: many crawlers leave the type out, and give a
+part of a page.
 """
 
 from __future__ import annotations
@@ -105,9 +106,11 @@ def may_be_json(kind: Kind, text: str) -> bool:
 
 def kind_of_text(kind: Kind, text: str) -> Kind:
     """``html``, ``xml`` or ``text``: how to read a text whose type says ``kind`` and that is not JSON."""
-    if kind in ("html", "xml"):
+    if kind == "xml":
         return kind
     tag = _first_tag(text)
+    if kind == "html":
+        return "xml" if _FEED.match(tag) else kind
     if _DOCUMENT.match(tag):
         return "html"
     if kind == "text" or kind == "json":

@@ -41,6 +41,7 @@ AT = "https://a.example/news/1?id=2"
         (b"<link rel='&#99;anonical' href='/1?a=1&copy=2&amp;b'>", "https://a.example/1?a=1&copy=2&b"),
         (b"<link rel=canonical href=/1 href=/2><link rel=canonical href=/3>", "https://a.example/1"),
         (b"<link rel=x rel=canonical href=/1>", None),
+        (b"<link rel='alternate&nbsp;canonical' href=/1>", None),
         (b"<meta property=og:title name=OG:URL content=/1>", "https://a.example/1"),
         (b"<meta http-equiv=og:url content=/1>", None),
         # places where no element can be
@@ -60,6 +61,13 @@ AT = "https://a.example/news/1?id=2"
         (b"<base href='http://['><link rel=canonical href=1>", "https://a.example/news/1"),
         (b"<link rel=canonical href=1><body><base href=/b/>", "https://a.example/news/1"),
         (b"<noscript><base href=/b/></noscript><meta property=og:url content=1>", "https://a.example/news/1"),
+        # slashes as browsers read them
+        (b"<link rel=canonical href=https:///b.example/1>", "https://b.example/1"),
+        (b"<link rel=canonical href=////b.example//1>", "https://b.example//1"),
+        (b"<link rel=canonical href='HTTPS:\\\\b.example\\1?a=\\'>", "https://b.example/1?a=\\"),
+        (b"<link rel=canonical href='\\1\\2#\\'>", "https://a.example/1/2#\\"),
+        (b"<link rel=canonical href='?a=///\\'>", "https://a.example/news/1?a=///\\"),
+        (b"<base href='\\\\\\b.example\\c\\'><link rel=canonical href=1>", "https://b.example/c/1"),
         # not an address of the web
         (b"<link rel=canonical href=mailto:a@b.example><link rel=canonical href=/1>", "https://a.example/1"),
         (b"<link rel=canonical href='javascript:1'><meta property=og:url content=/1>", "https://a.example/1"),
@@ -67,11 +75,14 @@ AT = "https://a.example/news/1?id=2"
         (b"<link rel=canonical href='/1", None),
         (b"<base href=x>" * 100_000 + b"<link rel=canonical href=/1>", None),
         (b"<link rel=canonical href=/1><head></head>", "https://a.example/1"),
-        (bytes(1 << 17) + b'<link rel="canonical" href="/1">', None),
+        (b"\1" * (1 << 17) + b'<link rel="canonical" href="/1">', None),
         (b'<meta property="og:url" content="https://b.example/1">', "https://b.example/1"),
         (b"<META CONTENT='/1' PROPERTY='og:url'>", "https://a.example/1"),
         (b"<meta name=og:url content=2>", "https://a.example/news/2"),
         (b'<meta property="og:url:x" content="">', None),
+        (b'<meta property="al:web:url\tOG:url" content="/1">', "https://a.example/1"),
+        (b'<meta property="al:web:url&nbsp;og:url" content="/1">', None),
+        (b'<meta name="al:web:url og:url" content="/1">', None),
         (b'<meta property="og:title" content="og:url"><meta property="og:url" content="/1">', "https://a.example/1"),
         (b'<meta property="og:url" content="/1"><link rel="canonical" href="/2">', "https://a.example/2"),
         (b'<link rel="canonical" href=""><meta property="og:url" content="/1">', "https://a.example/1"),
@@ -87,6 +98,18 @@ def test_a_page_in_utf_16_is_read_by_its_mark() -> None:
     page = "<link rel=canonical href=/页>"
     assert canonical_link(page.encode("utf-16"), AT) == "https://a.example/页"
     assert canonical_link(b"\xfe\xff" + page.encode("utf-16-be"), AT) == "https://a.example/页"
+
+
+@pytest.mark.parametrize("codec", ["gbk", "gb18030", "utf-16-le", "utf-16-be", "utf-8"])
+def test_a_page_is_decoded_before_its_link_is_read(codec: str) -> None:
+    page = "<html><head><meta charset=gbk><link rel=canonical href=/图书馆></head><body>市图书馆周一闭馆</body></html>"
+    assert canonical_link(page.encode(codec), AT) == "https://a.example/图书馆"
+
+
+def test_nuls_are_no_part_of_a_link_and_data_names_nothing() -> None:
+    assert canonical_link(b"<link rel=canonical href=/o\0wn>", AT) == "https://a.example/own"
+    assert canonical_link(bytes(range(256)) * 9, AT) is None
+    assert canonical_link(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", AT) is None
 
 
 @pytest.mark.parametrize("page", ["<link rel=canonical href=/1><base href=/b/>", "<body><link rel=canonical href=/1>"])

@@ -104,11 +104,37 @@ def test_nuls_are_left_out() -> None:
     assert decode(f"{FRENCH}\0{FRENCH}".encode("cp1252")).text == FRENCH * 2
 
 
+@pytest.mark.parametrize("count", [1, 100, 101, 20_000])
+@pytest.mark.parametrize("codec", ["utf-8", "cp1252"])
+def test_nuls_behind_a_text_are_left_out(codec: str, count: int) -> None:
+    assert decode(FRENCH.encode(codec) + bytes(count)) == (FRENCH, codec)
+
+
 @pytest.mark.parametrize("label", ["iso-2022-jp", None, "utf-8"])
 def test_iso_2022_jp_is_told_by_its_escape_sequences(label: str | None) -> None:
     body = JAPANESE.encode("iso2022_jp")
     assert decode(body, [label]) == (JAPANESE, "iso2022_jp_ext")
     assert decode(b"the prompt is \x1b$ here").encoding == "utf-8"
+
+
+@pytest.mark.parametrize("label", ["iso-2022-jp", None, "utf-8"])
+@pytest.mark.parametrize(
+    ("damage", "text"),
+    [
+        (b"\x1b$B\x2d\x21\x2d\x6a\x1b(B", "①㈱"),
+        (b"\x1b$B\x7c\x62\x79\x21\x1b(B", "髙纊"),
+        (b"\x1b$B\x30\xff\x1b(B", "\ufffd"),
+        (b"\x1b$B\x29\x21\x1b(B", "\ufffd"),
+        (b"\xff<p>", "\ufffd<p>"),
+    ],
+)
+def test_iso_2022_jp_is_read_as_in_browsers(damage: bytes, text: str, label: str | None) -> None:
+    assert decode(JAPANESE.encode("iso2022_jp") + damage, [label]) == (JAPANESE + text, "iso2022_jp_ext")
+
+
+def test_utf8_with_an_escape_sequence_is_utf8() -> None:
+    body = f"\x1b$B{'Fm' * 99}\x1b(B \u00e9".encode()
+    assert is_plain_utf8(body) and decode(body).encoding == "utf-8"
 
 
 FOOTER = "Été réservé à côté"

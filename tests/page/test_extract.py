@@ -63,6 +63,12 @@ def test_xml_is_read_as_markup() -> None:
     assert page.text.strip() == "网页的编码"
 
 
+@pytest.mark.parametrize("codec", ["utf-8", "utf-16"])
+def test_a_feed_that_is_called_html_is_a_feed(codec: str) -> None:
+    feed = f"<!--{'图' * 1000}--><rss><channel><item><title>网页的编码</title></item></channel></rss>"
+    assert extract(feed.encode(codec), content_type="text/html").text.strip() == "网页的编码"
+
+
 @pytest.mark.parametrize(
     "content_type",
     [
@@ -172,7 +178,7 @@ def test_text_of_a_spider_is_taken_as_it_is() -> None:
 
 
 def test_the_extractor_names_its_rules_and_versions() -> None:
-    assert RULE.startswith("content-6/words-3/announced-4/echo-1/decode-2/chardetng-")
+    assert RULE.startswith("content-6/words-3/announced-4/echo-1/decode-3/chardetng-")
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,11 @@ def test_words_that_begin_as_a_file_does_are_text(body: bytes) -> None:
         ("json", "<!DOCTYPE html><p>not found", "html"),
         ("json", "not found", "text"),
         ("html", "{}", "html"),
+        ("html", "<html><rss>", "html"),
+        ("html", "<feeds>", "html"),
+        ("html", '<?xml version="1.0"?><?xml-stylesheet href="a"?>\n<rss version="2.0">', "xml"),
+        ("html", "<!-- cached --> <feed xmlns='x'>", "xml"),
+        ("html", "<rdf:RDF xmlns='x'>", "xml"),
         ("xml", "plain", "xml"),
     ],
 )

@@ -15,14 +15,16 @@ it may be what the page is about, such as a product.
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
+from crawler_plugin.wire.media_types import begins_binary
 from crawler_plugin.wire.urls import ALREADY, without_userinfo
+from worker.page.decode import UndecodableError, decode, is_plain_utf8
 from worker.page.elements.markup import MARK, NAME, PARENT, Rows, parse_head
 from worker.page.elements.parsed import ATTRIBUTE, OF, VALUE_FROM, VALUE_TO, Parsed
 from worker.page.elements.tags import CASE, is_in_unseen
@@ -41,7 +43,11 @@ _LONGEST_NAME: Final = 200
 """Characters of a site's name."""
 _AMPERSAND: Final = 0x26
 _OF_THE_WEB: Final = ("http", "https")
-_UTF_16: Final = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_SPACE: Final = re.compile(r"[ \t\n\f\r]++")
+_BEFORE_QUERY: Final = re.compile(r"\A[^?#]++")
+_SLASHES: Final = re.compile(r"\A((?:https?:)?)/{3,}", re.IGNORECASE)
+_BEGINNING: Final = 1024
+"""Bytes in which a page in UTF-16 has a NUL, as markup is ASCII."""
 
 
 class NamedByHead(NamedTuple):
@@ -54,11 +60,15 @@ class NamedByHead(NamedTuple):
 
 
 def canonical_link(page: bytes | str, url: str) -> str | None:
-    """The absolute URL, or None; reads only the head of the page."""
-    if isinstance(page, bytes) and (codec := _UTF_16.get(page[:2])):
-        page = page.decode(codec, "replace")
-    head = parse_head(page if isinstance(page, bytes) else page.encode("utf-8", "replace"))
-    return resolved(named_by(head), url)
+    """The absolute URL, or None; reads only the head of the page, and decodes it where its bytes may mislead."""
+    body = page if isinstance(page, bytes) else page.encode("utf-8", "replace")
+    found = resolved(named_by(parse_head(body)), url)
+    is_doubtful = b"\0" in body[:_BEGINNING] or not (found or "").isascii()
+    if isinstance(page, str) or not is_doubtful or begins_binary(body) or is_plain_utf8(body):
+        return found
+    with suppress(UndecodableError):
+        return canonical_link(decode(body).text, url)
+    return found
 
 
 def resolved(named: NamedByHead, url: str) -> str | None:
@@ -76,10 +86,11 @@ def named_by(page: Parsed) -> NamedByHead:
         if element == _BASE:
             base = attributes.get(HREF) if base is None else base
         elif element == _LINK:
-            if _CANONICAL in attributes.get(_REL, "").lower().split():
+            if _CANONICAL in _SPACE.split(attributes.get(_REL, "").lower()):
                 links.append(attributes.get(HREF, ""))
         else:
-            called = [attributes.get(name, "").strip().lower() for name in (_PROPERTY, _NAME)]
+            called = _SPACE.split(attributes.get(_PROPERTY, "").lower())
+            called.append(attributes.get(_NAME, "").strip().lower())
             said = attributes.get(_CONTENT, "")
             if _OG_URL in called:
                 metas.append(said)
@@ -142,8 +153,10 @@ def _joined(base: str, address: str) -> str | None:
     """The absolute URL, or None where it is not one of the web."""
     if ALREADY.fullmatch(address) and ALREADY.fullmatch(base):
         return address  # nearly all, in a tenth of the time
+    # Browsers read a backslash as a slash, and pass over more slashes than two (URL standard, special schemes).
+    plain = _BEFORE_QUERY.sub(lambda part: _SLASHES.sub(r"\1//", part[0].replace("\\", "/")), address.strip())
     try:
-        joined = urljoin(base, address.strip())
+        joined = urljoin(base, plain)
         return joined if urlsplit(joined).scheme in _OF_THE_WEB else None
     except ValueError:
         return None

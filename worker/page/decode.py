@@ -4,7 +4,7 @@ Order of belief, from proof by the bytes to mere suggestion:
 
 1. a byte order mark (UTF-8, UTF-16);
 2. UTF-16 without one: text in UTF-16 holds control bytes, which text in any other encoding does not;
-3. ISO-2022-JP: its escape sequences, without an error between them, are no text in ASCII;
+3. ISO-2022-JP: its escape sequences, with hardly an error between them, are no text in ASCII;
 4. UTF-8 in which at least half of all that is not ASCII is whole, or a line of it: in any other encoding seven tenths
    are not UTF-8. So a page that claims GBK or windows-1252 and is UTF-8 is read as UTF-8. Lines that are not UTF-8,
    such as a footer in Latin-1, are read in their own encoding: templates are filled from several sources;
@@ -38,7 +38,7 @@ from worker.compiling import COMPILED
 from worker.page.charsets import DETECTOR, LABELS, codec_of, declared_inside, detected, high_bytes, sample_of
 from worker.page.elements.vocabulary import lean
 
-DECODER: Final = f"decode-2/{DETECTOR}/{LABELS}"
+DECODER: Final = f"decode-3/{DETECTOR}/{LABELS}"
 """Name of the rule above; a part of the scheme, so change it when the rule changes."""
 
 SAMPLE_BYTES: Final = 16 * 1024
@@ -72,6 +72,8 @@ _UNKNOWN_TO_IT: Final = frozenset(
 
 _CONTROL_BYTES: Final = bytes([*range(0x09), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20)])
 _ESCAPE: Final = 0x1B
+_ROW_13: Final = "jis-x-0208-row-13"
+"""Name of the error handler that reads characters of NEC and IBM (①, ㈱, 髙), which Python's ISO-2022-JP has not."""
 _ASCII_RUN: Final = re.compile(r"[\x00-\x7f]+")
 _UTF16_TEXT: Final = re.compile(
     "[\\u00a0-\\u024f\\u0370-\\u052f\\u0590-\\u06ff\\u0e00-\\u0e7f\\u2010-\\u2bff\\u3000-\\u30ff\\u4e00-\\u9fff"
@@ -118,9 +120,11 @@ def decode(body: bytes, declared: Iterable[str | None] = ()) -> Decoded:
 
 def is_plain_utf8(body: bytes) -> bool:
     """Whether a body is text in UTF-8 as it stands, and in nothing else: ``decode`` has nothing more to look at."""
-    if b"\0" in body or body.startswith(_MARKS) or (_ESCAPE in body and _iso_2022_jp(body)):
+    if b"\0" in body or body.startswith(_MARKS):
         return False
-    return body.isascii() or _is_valid(np.frombuffer(body, np.uint8) if COMPILED else body)
+    if body.isascii():
+        return _ESCAPE not in body or not _iso_2022_jp(body)
+    return _is_valid(np.frombuffer(body, np.uint8) if COMPILED else body)
 
 
 @lean("boolean(uint8, uint8, uint8, uint8)", inline=True)
@@ -161,6 +165,7 @@ def _decode_doubtful(body: bytes, declared: Iterable[str | None]) -> Decoded:
     utf16 = _utf16_without_mark(body)
     if utf16:
         return _read(body, utf16)
+    body = body.rstrip(b"\0")
     escaped = body.decode("utf-8", "surrogateescape")
     if _share_of_stray(escaped) <= MOST_STRAY:
         return _with_islands(escaped)
@@ -194,10 +199,25 @@ def _believed(body: bytes, codec: str, found: str, high: int) -> Decoded | None:
 def _iso_2022_jp(body: bytes) -> Decoded | None:
     if b"\x1b$" not in body:
         return None
-    try:
-        return Decoded(body.decode("iso2022_jp_ext"), "iso2022_jp_ext")
-    except UnicodeDecodeError:
+    text = body.decode("iso2022_jp_ext", "replace")
+    if _damage(text) > MAX_DAMAGE:
         return None
+    return Decoded(body.decode("iso2022_jp_ext", _ROW_13) if "\ufffd" in text else text, "iso2022_jp_ext")
+
+
+def _as_in_shift_jis(error: UnicodeError) -> tuple[str, int]:
+    """The character of two bytes of ISO-2022-JP by the table of Shift_JIS, as browsers have one table for both."""
+    assert isinstance(error, UnicodeDecodeError)
+    pair = error.object[error.start : error.end]
+    if len(pair) != 2 or min(pair) < 0x21 or max(pair) > 0x7E:
+        return "\ufffd", error.end
+    row, cell = pair
+    lead = (row + 1) // 2 + (0x70 if row < 0x5F else 0xB0)
+    trail = cell + (0x7E if row % 2 == 0 else 0x1F if cell < 0x60 else 0x20)
+    return bytes((lead, trail)).decode("cp932", "replace")[0], error.end
+
+
+codecs.register_error(_ROW_13, _as_in_shift_jis)
 
 
 def _share_of_stray(escaped: str) -> float:
@@ -245,8 +265,8 @@ def _escaped(text: str) -> bytes:
 def _utf16_without_mark(body: bytes) -> str | None:
     """``utf-16-le`` or ``-be`` if the bytes are text in it."""
     sample = body[:SAMPLE_BYTES]
-    if _controls(sample) <= 0.01:
-        return None  # a few stray control bytes: damaged text of another kind
+    if _controls(sample.rstrip(b"\0")) <= 0.01:
+        return None  # a few stray control bytes, or NULs behind it: damaged text of another kind
     if len(body) % 2 and len(body) < SAMPLE_BYTES:
         return None  # a longer one may have been cut
     sample = sample[: len(sample) // 2 * 2]

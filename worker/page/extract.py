@@ -33,6 +33,9 @@ MAX_BYTES: Final = 4 * 1024 * 1024
 """Default of ``page.max_bytes``. Parsing takes about forty times the size of the markup in memory; a page whose first 4
 MiB equal another's is a duplicate for all purposes of a crawl."""
 
+_BEGINNING: Final = 4096
+"""Bytes of a page that is called HTML in which the first tag may be that of a feed."""
+
 
 class Extractor(Protocol):
     """A function that finds the main content of markup: ``main_content``, or one that it is measured against."""
@@ -132,8 +135,8 @@ def _read(beginning: bytes, content_type: str | None, encoding: str | None) -> _
     if begins_binary(beginning):
         raise PageError("not-text", f"the body begins with {beginning[:8]!r}")
     if plain := is_plain_utf8(beginning):
-        if kind in ("html", "xml"):
-            return _Read(beginning, "utf-8", kind)  # most pages; of these only the content is decoded
+        if kind in ("html", "xml"):  # most pages; of these only the content is decoded
+            return _Read(beginning, "utf-8", kind_of_text(kind, beginning[:_BEGINNING].decode("utf-8", "ignore")))
         decoded = Decoded(beginning.decode(), "utf-8")
     else:
         try:

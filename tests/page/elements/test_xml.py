@@ -45,6 +45,7 @@ def test_all_text_of_xml_is_its_content(markup: str, lines: list[str]) -> None:
         ("<head><title>T &amp; U</title><style/></head>", "T & U"),
         ("<head><Title>T</Title></head>", None),
         ("<body><svg><title>T</title></svg></body>", None),
+        ("<head><meta charset='utf-8'><link href='/s'><title>T</title></head><hr><br><br></br>", "T"),
     ],
 )
 def test_xhtml_is_a_page(head: str, title: str | None) -> None:

@@ -2,8 +2,9 @@
 
 XML is read by its own rules (XML 1.0): an element ends by its own tag or ``/>`` and by nothing else, none holds raw
 text, CDATA is text, names have case. Where a browser would stop at an error, reading goes on. Names mean something if
-the first element is ``<html>`` or ``<svg>``; then it is a page like others. All text of other documents is their
-content. Of feeds (RSS, Atom) it is the titles of their items and the items' content, which is HTML written as text.
+the first element is ``<html>`` or ``<svg>``; then it is a page like others, and a void element of HTML such as
+``<br>`` stays empty. All text of other documents is their content. Of feeds (RSS, Atom) it is the titles of their items
+and the items' content, which is HTML written as text.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ from worker.page.elements.vocabulary import (
     NOT_HTML,
     RAW,
     TITLE,
+    VOID,
     Table,
     bits_of,
     hash_of,
@@ -232,6 +234,6 @@ def _parse_xml(body: Any, tables: Tables, elements: Rows, runs: Rows, values: Ro
         if elements[current, NAME] == _HEAD:
             mark |= IN_HEAD
         count = add_element(elements, count, name, kind, mark, current)
-        if not empty:
+        if not (empty or kind & VOID):
             current = count - 1
     return count, run_count, value_count
