@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from worker.page.main_text.content import main_content
-from worker.page.main_text.title_evidence import LEAST_ANNOUNCED, UNTITLED, is_announced, numbers, read_title
+from worker.page.main_text.title_evidence import LEAST_ANNOUNCED, UNTITLED, is_announced, read_title
 
 APPEAL = "We value your privacy. Tell us what you need, and one of our engineers will answer within a day.\n" * 3
 
@@ -153,7 +153,26 @@ def test_two_of_five_words_are_enough() -> None:
     ],
 )
 def test_numbers_of_a_title_are_those_of_its_first_part_else_of_the_rest(title: str, expected: list[str]) -> None:
-    assert numbers(title) == expected
+    assert read_title(title).numbers == expected
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("Ferries stay in port | Radio 24", []),
+        ("Radio 24 | Ferries stay in port", []),
+        ("渡轮停航_频道_Radio 24", []),
+        ("Forecast | Day 3 | Radio 24", ["3"]),
+        ("Radio 24 | Day 3", ["3"]),
+        ("Page 2 - Fish", ["2"]),
+        ("Radio 24", []),
+    ],
+)
+@pytest.mark.parametrize(("names", "host"), [(("Radio 24",), "a.example"), ((), "radio24.example")])
+def test_the_numbers_of_a_site_known_by_name_are_not_those_of_its_titles(
+    title: str, expected: list[str], names: tuple[str, ...], host: str
+) -> None:
+    assert read_title(title, names, host).numbers == expected
 
 
 OWN = "<p>The harbour was closed on Tuesday after a crane fell into the water beside the old town.</p>" * 6

@@ -36,7 +36,7 @@ from worker.page.words.folding import evened_out
 from worker.page.words.noise import NOISE_WORDS
 from worker.page.words.scripts import HAN_RANGE, IDEOGRAPH_RANGES, UNSPACED_RANGES
 
-ANNOUNCED: Final = "announced-4"
+ANNOUNCED: Final = "announced-5"
 """Name of all rules here; a part of the scheme, so change it when a rule changes."""
 
 LEAST_ANNOUNCED: Final = 0.4
@@ -91,11 +91,19 @@ class Title(NamedTuple):
     """A title without its site's name and without the name of a view.
 
     ``first`` is its first part as it is spelled, empty if all of it is the site's name; ``tokens`` are what is
-    compared, none in that case.
+    compared, none in that case. ``numbered`` are its parts with the names of views, which have numbers of pages.
     """
 
     first: str = ""
     tokens: tuple[str, ...] = ()
+    numbered: tuple[str, ...] = ()
+
+    @property
+    def numbers(self) -> list[str]:
+        """Its numbers, in digits of any script; numbers after its first part only if that part has none: a site's name
+        has some as well, and not every page gives that name."""
+        digits = _DIGITS.findall("".join(self.numbered[:1])) or _DIGITS.findall("\n".join(self.numbered))
+        return [str(int(number)) for number in digits]
 
     @property
     def words(self) -> list[str]:
@@ -120,17 +128,20 @@ def read_title(title: str, sites_names: Iterable[str] = (), host: str = "") -> T
     for its site. Versions, numbers with dots, count in the first part only: after it they are those of the site."""
     names = {_spelled(name) for name in sites_names}
     labels = [label for label in host.lower().split(".")[:-1] if label]
-    first, tokens = "", list[str]()
+    first, tokens, numbered = "", list[str](), list[str]()
     for part in _BETWEEN_PARTS.split(title):
         part = part.strip()
         spelled = _spelled(part)
-        if not spelled or spelled in names or _is_of_host(spelled, labels) or _is_view(part, spelled):
+        if not spelled or spelled in names or _is_of_host(spelled, labels):
+            continue
+        numbered.append(part)
+        if _is_view(part, spelled):
             continue
         if first:
             spelled = _spelled(_VERSION.sub(" ", part))
         first = first or part
         tokens += spelled
-    return Title(first, tuple(tokens))
+    return Title(first, tuple(tokens), tuple(numbered))
 
 
 def _spelled(text: str) -> tuple[str, ...]:
@@ -154,13 +165,6 @@ def _is_of_host(part: tuple[str, ...], labels: Sequence[str]) -> bool:
 def _is_view(part: str, spelled: tuple[str, ...]) -> bool:
     words = [token for token in spelled if not token.isdigit()]
     return bool(words) and (_VIEWS.issuperset(words) or not _TOKENS.search(_VIEWS_UNSPACED.sub("", part)))
-
-
-def numbers(title: str) -> list[str]:
-    """The numbers of a title, in digits of any script; numbers after its first part only if that part has none: the
-    name of the site has some as well."""
-    first = _BETWEEN_PARTS.split(title, maxsplit=1)[0]
-    return [str(int(digits)) for digits in _DIGITS.findall(first) or _DIGITS.findall(title)]
 
 
 def is_announced(text: str, title: str, part: str | None = None) -> bool:
