@@ -175,6 +175,22 @@ def test_the_numbers_of_a_site_known_by_name_are_not_those_of_its_titles(
     assert read_title(title, names, host).numbers == expected
 
 
+@pytest.mark.parametrize("unread", ["(3) ", "(20+) ", " (999)\t", "(1条消息) "])
+@pytest.mark.parametrize("title", ["Fish | Aquarium", "Strip 12", "鱼_新闻网"])
+def test_the_number_of_unread_messages_is_no_part_of_the_title_behind_it(unread: str, title: str) -> None:
+    assert read_title(unread + title) == read_title(title)
+
+
+@pytest.mark.parametrize(
+    ("title", "number"),
+    [("(1984) Fish", "1984"), ("Fish (3) | Aquarium", "3"), ("(3)", "3"), ("(3) ", "3"), ("(3)-Fish", "3")],
+)
+def test_other_numbers_in_brackets_are_parts_of_the_title(title: str, number: str) -> None:
+    told = read_title(title)
+    assert number in told.tokens
+    assert told.numbers == [number]
+
+
 OWN = "<p>The harbour was closed on Tuesday after a crane fell into the water beside the old town.</p>" * 6
 OTHER = "<p>Farmers in the valley have sold fewer apples than in any other year since records began.</p>"
 

@@ -54,6 +54,8 @@ _BETWEEN_PARTS: Final = re.compile(
     rf"|(?<=\s[(\[])|(?<=[)\]])(?=\s)|(?<=[{_UNSPACED}][-–_])|(?<=[-–_])(?=[{_UNSPACED}]))"
 )
 """Sites of scripts without blanks write none around the sign that separates the parts of a title, either."""
+_UNREAD_MESSAGES: Final = re.compile(r"\s*\(\d{1,3}(?:\+|条消息)?\)\s+(?=\S)")
+"""The number of the reader's unread messages, which sites put in front of a title."""
 _WORDS: Final = re.compile(rf"[^\W\d_{_UNSPACED}]{{2,}}")
 """Words of letters."""
 _UNSPACED_RUNS: Final = re.compile(rf"[{_UNSPACED}]{{2,}}")
@@ -129,7 +131,8 @@ def read_title(title: str, sites_names: Iterable[str] = (), host: str = "") -> T
     names = {_spelled(name) for name in sites_names}
     labels = [label for label in host.lower().split(".")[:-1] if label]
     first, tokens, numbered = "", list[str](), list[str]()
-    for part in _BETWEEN_PARTS.split(title):
+    unread = _UNREAD_MESSAGES.match(title)
+    for part in _BETWEEN_PARTS.split(title[unread.end() :] if unread else title):
         part = part.strip()
         spelled = _spelled(part)
         if not spelled or spelled in names or _is_of_host(spelled, labels):
