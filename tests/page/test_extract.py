@@ -178,7 +178,7 @@ def test_text_of_a_spider_is_taken_as_it_is() -> None:
 
 
 def test_the_extractor_names_its_rules_and_versions() -> None:
-    assert RULE.startswith("content-6/words-3/announced-4/echo-1/decode-3/chardetng-")
+    assert RULE.startswith("content-7/words-3/announced-5/echo-1/decode-3/chardetng-")
 
 
 @pytest.mark.parametrize(
@@ -226,6 +226,8 @@ SHORT = "<title>Strip #1201 | Comics 24</title><main><h1>Strip</h1><img src=/s/a
 
 def test_a_short_text_is_shown_with_the_number_of_its_title_and_with_pictures() -> None:
     assert extract(SHORT.encode()).shown == ("1201", "ab12")
+    of_site = extract(SHORT.replace(" #1201", "").encode(), url="https://comics24.example/")
+    assert of_site.shown == ("ab12",), "the number is that of the site's name"
     assert extract(SHORT.replace("Click on it.", "Click on this strip. " * 9).encode()).shown == ("1201", "ab12")
     assert extract(SHORT.replace("Click on it.", "Click on this strip, then on another. " * 9).encode()).shown == ()
 

@@ -21,7 +21,6 @@ from worker.page.main_text.title_evidence import (
     UNTITLED,
     Title,
     is_announced,
-    numbers,
     read_title,
 )
 from worker.sites import host_of
@@ -103,7 +102,7 @@ def extract(
         title = without_echo(title, url)
     of_title = read_title(title, found.named.site if found.named else (), host_of(url))
     doubted = bool(title) and bool(found.linked or found.bare or not is_announced(found.text, title, of_title.first))
-    shown = (*numbers(title), *found.pictures) if found.short or found.bare else ()
+    shown = (*of_title.numbers, *found.pictures) if found.short or found.bare else ()
     verbatim = isinstance(text, bytes) and kind == "html" and not truncated
     return Extracted(told, codec, title or None, truncated, found.bare, doubted, found.named, of_title, shown, verbatim)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from worker.page.main_text.content import main_content
-from worker.page.main_text.title_evidence import LEAST_ANNOUNCED, UNTITLED, is_announced, numbers, read_title
+from worker.page.main_text.title_evidence import LEAST_ANNOUNCED, UNTITLED, is_announced, read_title
 
 APPEAL = "We value your privacy. Tell us what you need, and one of our engineers will answer within a day.\n" * 3
 
@@ -153,7 +153,42 @@ def test_two_of_five_words_are_enough() -> None:
     ],
 )
 def test_numbers_of_a_title_are_those_of_its_first_part_else_of_the_rest(title: str, expected: list[str]) -> None:
-    assert numbers(title) == expected
+    assert read_title(title).numbers == expected
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("Ferries stay in port | Radio 24", []),
+        ("Radio 24 | Ferries stay in port", []),
+        ("渡轮停航_频道_Radio 24", []),
+        ("Forecast | Day 3 | Radio 24", ["3"]),
+        ("Radio 24 | Day 3", ["3"]),
+        ("Page 2 - Fish", ["2"]),
+        ("Radio 24", []),
+    ],
+)
+@pytest.mark.parametrize(("names", "host"), [(("Radio 24",), "a.example"), ((), "radio24.example")])
+def test_the_numbers_of_a_site_known_by_name_are_not_those_of_its_titles(
+    title: str, expected: list[str], names: tuple[str, ...], host: str
+) -> None:
+    assert read_title(title, names, host).numbers == expected
+
+
+@pytest.mark.parametrize("unread", ["(3) ", "(20+) ", " (999)\t", "(1条消息) "])
+@pytest.mark.parametrize("title", ["Fish | Aquarium", "Strip 12", "鱼_新闻网"])
+def test_the_number_of_unread_messages_is_no_part_of_the_title_behind_it(unread: str, title: str) -> None:
+    assert read_title(unread + title) == read_title(title)
+
+
+@pytest.mark.parametrize(
+    ("title", "number"),
+    [("(1984) Fish", "1984"), ("Fish (3) | Aquarium", "3"), ("(3)", "3"), ("(3) ", "3"), ("(3)-Fish", "3")],
+)
+def test_other_numbers_in_brackets_are_parts_of_the_title(title: str, number: str) -> None:
+    told = read_title(title)
+    assert number in told.tokens
+    assert told.numbers == [number]
 
 
 OWN = "<p>The harbour was closed on Tuesday after a crane fell into the water beside the old town.</p>" * 6

@@ -36,7 +36,7 @@ from worker.page.words.folding import evened_out
 from worker.page.words.noise import NOISE_WORDS
 from worker.page.words.scripts import HAN_RANGE, IDEOGRAPH_RANGES, UNSPACED_RANGES
 
-ANNOUNCED: Final = "announced-4"
+ANNOUNCED: Final = "announced-5"
 """Name of all rules here; a part of the scheme, so change it when a rule changes."""
 
 LEAST_ANNOUNCED: Final = 0.4
@@ -54,6 +54,8 @@ _BETWEEN_PARTS: Final = re.compile(
     rf"|(?<=\s[(\[])|(?<=[)\]])(?=\s)|(?<=[{_UNSPACED}][-–_])|(?<=[-–_])(?=[{_UNSPACED}]))"
 )
 """Sites of scripts without blanks write none around the sign that separates the parts of a title, either."""
+_UNREAD_MESSAGES: Final = re.compile(r"\s*\(\d{1,3}(?:\+|条消息)?\)\s+(?=\S)")
+"""The number of the reader's unread messages, which sites put in front of a title."""
 _WORDS: Final = re.compile(rf"[^\W\d_{_UNSPACED}]{{2,}}")
 """Words of letters."""
 _UNSPACED_RUNS: Final = re.compile(rf"[{_UNSPACED}]{{2,}}")
@@ -91,11 +93,19 @@ class Title(NamedTuple):
     """A title without its site's name and without the name of a view.
 
     ``first`` is its first part as it is spelled, empty if all of it is the site's name; ``tokens`` are what is
-    compared, none in that case.
+    compared, none in that case. ``numbered`` are its parts with the names of views, which have numbers of pages.
     """
 
     first: str = ""
     tokens: tuple[str, ...] = ()
+    numbered: tuple[str, ...] = ()
+
+    @property
+    def numbers(self) -> list[str]:
+        """Its numbers, in digits of any script; numbers after its first part only if that part has none: a site's name
+        has some as well, and not every page gives that name."""
+        digits = _DIGITS.findall("".join(self.numbered[:1])) or _DIGITS.findall("\n".join(self.numbered))
+        return [str(int(number)) for number in digits]
 
     @property
     def words(self) -> list[str]:
@@ -120,17 +130,21 @@ def read_title(title: str, sites_names: Iterable[str] = (), host: str = "") -> T
     for its site. Versions, numbers with dots, count in the first part only: after it they are those of the site."""
     names = {_spelled(name) for name in sites_names}
     labels = [label for label in host.lower().split(".")[:-1] if label]
-    first, tokens = "", list[str]()
-    for part in _BETWEEN_PARTS.split(title):
+    first, tokens, numbered = "", list[str](), list[str]()
+    unread = _UNREAD_MESSAGES.match(title)
+    for part in _BETWEEN_PARTS.split(title[unread.end() :] if unread else title):
         part = part.strip()
         spelled = _spelled(part)
-        if not spelled or spelled in names or _is_of_host(spelled, labels) or _is_view(part, spelled):
+        if not spelled or spelled in names or _is_of_host(spelled, labels):
+            continue
+        numbered.append(part)
+        if _is_view(part, spelled):
             continue
         if first:
             spelled = _spelled(_VERSION.sub(" ", part))
         first = first or part
         tokens += spelled
-    return Title(first, tuple(tokens))
+    return Title(first, tuple(tokens), tuple(numbered))
 
 
 def _spelled(text: str) -> tuple[str, ...]:
@@ -154,13 +168,6 @@ def _is_of_host(part: tuple[str, ...], labels: Sequence[str]) -> bool:
 def _is_view(part: str, spelled: tuple[str, ...]) -> bool:
     words = [token for token in spelled if not token.isdigit()]
     return bool(words) and (_VIEWS.issuperset(words) or not _TOKENS.search(_VIEWS_UNSPACED.sub("", part)))
-
-
-def numbers(title: str) -> list[str]:
-    """The numbers of a title, in digits of any script; numbers after its first part only if that part has none: the
-    name of the site has some as well."""
-    first = _BETWEEN_PARTS.split(title, maxsplit=1)[0]
-    return [str(int(digits)) for digits in _DIGITS.findall(first) or _DIGITS.findall(title)]
 
 
 def is_announced(text: str, title: str, part: str | None = None) -> bool:
