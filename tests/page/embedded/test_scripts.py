@@ -31,6 +31,13 @@ def test_scripts_are_told_by_their_type(attributes: str, kind: str) -> None:
     assert found._asdict() == {"linked_data": [], "states": []} | ({kind: ["x&amp;"]} if kind else {})
 
 
+def test_what_angular_escapes_is_read() -> None:
+    found = scripts_of(parse("<script type=application/json>{&q;a&q;:&q;&l;b&g; it&s;s \\&q;&a;&a;q;&q;}</script>"))
+    assert found.states == ['{"a":"<b> it\'s \\"&&q;"}']
+    other = '{"a":"&q;"}'
+    assert scripts_of(parse(f"<script type=application/json>{other}</script>")).states == [other]
+
+
 def test_pieces_that_are_pushed_are_put_together_behind_the_rest() -> None:
     pieces = ['1:{"a":"x', ' y"}\n']
     pushed = "".join(f"<script>self.__f.push([1,{json.dumps(piece)}])</script>" for piece in pieces)
@@ -75,6 +82,8 @@ def paths(source: str) -> list[str]:
         (r'{"a": "\u0041\ud83d\ude00\n\"\/\x41\q"}', ['a=A😀\n"/Aq']),
         (r'{"a": "{\"b\": \"x\"}", "c": "y"}', ["a.b=x", "c=y"]),
         (r"""s = JSON.parse('{"a": "it\'s \\"x\\""}')""", ['a=it\'s "x"']),
+        ('a = decodeURIComponent("%7B%22a%22%3A%22x%C3%A9%20%5C%22y%5C%22%22%7D")', ['a=xé "y"']),
+        ("{a: ['%5b%22x%22%5d', '%7B', '%7Bx']}", ["a.*.*=x", "a.*={", "a.*={x"]),
         ('{"a": "line\nbreak"}', ["a=line\nbreak"]),
         ("// don't\nx = {a: 'y'}", ["a=y"]),
         ('{"a": "b", "cut', ["a=b", "cut"]),

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
+from urllib.parse import unquote
 
 from worker.page.elements.parsed import Parsed
 from worker.page.elements.vocabulary import EMPTY, hash_of
@@ -37,6 +38,8 @@ _KEYS: Final = {2: 1, 4: 3, 5: 5}
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
 _CONTROLS: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": ""}
 _REFERENCE: Final = re.compile(r"_[0-9]{1,7}")
+_QUOTED_BEGINNINGS: Final = ("%7B", "%5B", "%7b", "%5b")
+"""Of JSON that a script hands to ``decodeURIComponent``."""
 
 
 class Literals:
@@ -102,6 +105,8 @@ def _read(found: Literals, source: str, parent: int, levels: int, key: str = "")
             text = token[kind]
             if "\\" in text:
                 text = unescaped(text)
+            if levels > 1 and text[:3] in _QUOTED_BEGINNINGS:
+                text = unquote(text)
             own = key or (last.key if last.array else "")
             nested = levels > 1 and text[:1] in ("{", "[") and '"' in text
             if nested or found.wanted(own, text) or found.wanted(last.key, text):
@@ -232,7 +237,7 @@ def scripts_of(page: Parsed) -> Scripts:
         if _LINKED_DATA.match(own):
             found.linked_data.append(text)
         elif _JSON.match(own):
-            found.states.append(text)
+            found.states.append(_without_references(text) if text.startswith("{&q;") else text)
         elif _PROGRAM.match(own):
             piece = _STREAMED.search(text)
             if piece:
@@ -242,6 +247,13 @@ def scripts_of(page: Parsed) -> Scripts:
     if streamed:
         found.states.append(put_together("".join(streamed)))
     return found
+
+
+def _without_references(text: str) -> str:
+    """The JSON that Angular before version 16 escaped in a way of its own."""
+    for name, character in zip("qslga", "\"'<>&", strict=True):
+        text = text.replace(f"&{name};", character)
+    return text
 
 
 def put_together(rows: str) -> str:
