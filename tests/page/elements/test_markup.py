@@ -115,6 +115,8 @@ def test_a_page_is_read_as_a_browser_would_read_it(markup: str, expected: list[s
         ("hidden=until-found", 0),
         ("aria-hidden=true", MARKED_HIDDEN),
         ("aria-hidden=false", 0),
+        ("popover", MARKED_HIDDEN),
+        ("popover=manual", MARKED_HIDDEN),
         ("style='color: red; DISPLAY : none'", MARKED_HIDDEN),
         ("style='display: block; list-style: none'", 0),
         ("href='/nav'", HAS_ADDRESS),

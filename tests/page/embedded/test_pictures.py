@@ -79,7 +79,27 @@ def test_what_is_no_content_has_no_name(source: str) -> None:
         ("<main><p>x<audio src=e5.mp3></audio></main>", ("e5",)),
         ("<main><p>x<object data=f6.pdf><embed src=no.pdf></object></main>", ("f6",)),
         ("<main><p>x<picture><source srcset=no.webp><img srcset='g7-200w.png 200w, g7.png'></picture></main>", ("g7",)),
+        (
+            "<main><p>x<picture><source srcset=k1-90x60.webp><source srcset=no><img src=blank.gif></picture></main>",
+            ("k1",),
+        ),
         ("<main><p>x<img src=data:image/gif;base64,R0 data-src=h8.png></main>", ("h8",)),
+        *(
+            (f"<main><p>x<{element} src=wait9.png {attribute}='h8-200w.png'></main>", ("h8",))
+            for element in ("img", "amp-img", "iframe", "video")
+            for attribute in ("data-src", "data-lazy-src", "data-original", "data-srcset", "data-lazy-srcset")
+        ),
+        ("<main><p>x<amp-img src=h8.png></amp-img></main>", ("h8",)),
+        *(
+            (f"<main><p>x<img src=a1.png><{player}=dQw4w9WgXcQ></main>", ("dQw4w9WgXcQ",))
+            for player in (
+                "lite-youtube videoid",
+                "amp-youtube data-videoid",
+                "video-js data-video-id",
+                "video data-video-id",
+                "iframe src=https://tube.example/embed/dQw4w9WgXcQ title",
+            )
+        ),
         ("<nav><img src=no.png></nav><div><img src=i9.png><main><p>x</p></main></div>", ("i9",)),
         ("<nav><img src=no.png></nav><main><p>x</p></main><footer><iframe src=no></iframe></footer>", ()),
         ("<main><p>x</p></main><noscript><img src=no.png></noscript><template><img src=no2.png></template>", ()),

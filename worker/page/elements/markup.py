@@ -84,6 +84,7 @@ from worker.page.elements.vocabulary import (
     MARKED_SHOWN,
     NOT_HTML,
     NOT_HTML_ELEMENTS,
+    POPOVER,
     RAW,
     READONLY,
     ROLE,
@@ -232,6 +233,8 @@ def _mark_of(body: Any, attribute: int, begin: int, end: int, words: Table, role
         return _bits_of_words(body, begin, end, roles)
     if attribute == HIDDEN:
         return 0 if _hash_of_letters(body, begin, end) == _UNTIL else MARKED_HIDDEN
+    if attribute == POPOVER:
+        return MARKED_HIDDEN
     if attribute == ARIA_HIDDEN and _hash_of_letters(body, begin, end) == _TRUE:
         return MARKED_HIDDEN
     if attribute == STYLE:

@@ -192,29 +192,31 @@ _ROLES: Final = {
 
 _ATTRIBUTES: Final = (
     *("class", "id", "role", "hidden", "style", "aria-hidden", "href", "rel", "hreflang", "media", "property", "name"),
-    *("content", "http-equiv", "charset", "type", "src", "srcset", "data-src", "alt", "srcdoc", "data", "poster"),
-    *("lang", "readonly", "disabled", "shadowrootmode"),
+    *("content", "http-equiv", "charset", "type", "src", "srcset", "alt", "srcdoc", "data", "poster"),
+    "data-src data-lazy-src data-original data-srcset data-lazy-srcset",
+    *("lang", "readonly", "disabled", "shadowrootmode", "popover", "videoid data-videoid data-video-id"),
 )
-"""All attributes that are read, at most 31."""
+"""All attributes that are read, in at most 31 groups: of a group, an element's first attribute counts."""
 
 _VALUED: Final = {
     "link": "rel href hreflang media",
     "base": "href",
     "meta": "property name content http-equiv charset",
     "script": "type id src",
-    "img": "src srcset data-src alt",
+    "img amp-img": "src srcset data-src alt",
     "iframe": "src srcdoc data-src",
     "embed": "src",
     "object": "data",
-    "video": "src poster",
-    "audio": "src",
-    "source": "src srcset",
+    "video": "src poster data-src data-video-id",
+    "audio": "src data-src",
+    "source": "src srcset data-src",
+    "lite-youtube lite-vimeo amp-youtube amp-vimeo amp-dailymotion amp-brightcove video-js": "videoid",
     "html": "lang",
     "content": "type",
     "summary": "type",
     "title": "type",
 }
-"""Elements for which the places of some attributes are kept."""
+"""Elements for which the places of some attributes are kept, with all of their groups."""
 
 compiled: Final = compiler_of(
     "worker.page",
@@ -302,11 +304,11 @@ WORDS: Final = named_table(_WORDS)
 ELEMENT_OF: Final = {hash_of(name): name for names in (*_ELEMENTS, *_NOT_HTML) for name in names.split()}
 """The names of everything in the lists, by their hashes."""
 ROLES: Final = named_table(_ROLES)
-_BITS: Final = {name: 1 << number for number, name in enumerate(_ATTRIBUTES)}
+_BITS: Final = {name: 1 << number for number, group in enumerate(_ATTRIBUTES) for name in group.split()}
 ATTRIBUTES: Final = named_table(_BITS)
-"""A bit for each."""
+"""A bit for each group."""
 VALUED: Final = named_table({name: sum(_BITS[each] for each in each_of.split()) for name, each_of in _VALUED.items()})
 """The bits of the attributes whose places are kept, for each element that has such."""
 CLASS, ID, ROLE, HIDDEN, STYLE, ARIA_HIDDEN, HREF = map(hash_of, _ATTRIBUTES[:7])
-READONLY, DISABLED, SHADOW_ROOT_MODE = map(hash_of, ("readonly", "disabled", "shadowrootmode"))
+READONLY, DISABLED, SHADOW_ROOT_MODE, POPOVER = map(hash_of, ("readonly", "disabled", "shadowrootmode", "popover"))
 HEADINGS: Final = tuple(hash_of(f"h{rank}") for rank in range(1, 7))

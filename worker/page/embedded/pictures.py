@@ -22,13 +22,25 @@ MOST_SOURCES: Final = 64
 LONGEST_SOURCE: Final = 2048
 
 _BESIDE: Final = MARKED_ASIDE | MARKED_COMMENTS
-_IMAGE: Final = hash_of("img")
-_PLAYERS: Final = frozenset(map(hash_of, ("iframe", "video", "audio", "embed", "object")))
-_TRACKS: Final = frozenset(map(hash_of, ("video", "audio")))
+
+
+def _hashes(names: str) -> tuple[int, ...]:
+    return tuple(map(hash_of, names.split()))
+
+
+_IMAGES: Final = _hashes("img amp-img")
+_TRACKS: Final = _hashes("video audio")
+_PLAYERS: Final = _TRACKS + _hashes(
+    "iframe embed object lite-youtube lite-vimeo amp-youtube amp-vimeo amp-dailymotion amp-brightcove video-js"
+)
 _SOURCE: Final = hash_of("source")
-_ATTRIBUTES: Final = tuple(map(hash_of, ("data-src", "src", "data", "srcset", "poster")))
-"""In this order. Where ``data-src`` is given, ``src`` is a placeholder until it is loaded."""
-_SET: Final = hash_of("srcset")
+_PICTURE: Final = hash_of("picture")
+_ATTRIBUTES: Final = _hashes(
+    "data-src data-lazy-src data-original data-srcset data-lazy-srcset videoid data-videoid data-video-id src data "
+    "srcset poster"
+)
+"""In this order. Where one like ``data-src`` is given, ``src`` is a placeholder until it is loaded."""
+_SETS: Final = _hashes("srcset data-srcset data-lazy-srcset")
 
 _SCHEME: Final = re.compile(r"(?:https?:)?//[^/?#]*+", re.IGNORECASE)
 _OTHER_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*+:", re.IGNORECASE)
@@ -79,23 +91,32 @@ def pictures(page: Parsed, gone: Rows, top: int) -> tuple[str, ...]:
     sources: dict[int, dict[int, int]] = {}
     for row, (of, attribute, _, _) in enumerate(page.values.tolist()):
         name = int(page.elements[of, NAME])
-        if attribute in _ATTRIBUTES and (name in _PLAYERS or name in (_IMAGE, _SOURCE)):
+        if attribute in _ATTRIBUTES and (name in _PLAYERS or name in _IMAGES or name == _SOURCE):
             if of not in sources and len(sources) == MOST_SOURCES:
                 break
             sources.setdefault(of, {})[attribute] = row
     found: dict[tuple[int, bool], dict[str, None]] = {}
-    for of, rows in sources.items():
-        name, holder = int(page.elements[of, NAME]), int(page.elements[of, PARENT])
+    named: set[int] = set()
+    for of in sorted(sources, key=lambda of: _stands_in(page.elements, of)):
+        rows, name, holder = sources[of], int(page.elements[of, NAME]), int(page.elements[of, PARENT])
+        around, is_image = int(page.elements[holder, NAME]), name in _IMAGES
         if name == _SOURCE:
-            if int(page.elements[holder, NAME]) not in _TRACKS:
+            if around not in _TRACKS and (around != _PICTURE or holder in named):
                 continue
-            holder = int(page.elements[holder, PARENT])
-        step = _distance(page.elements, gone, distance, holder)
-        is_image = name == _IMAGE
+            is_image = around == _PICTURE
+        step = _distance(
+            page.elements, gone, distance, int(page.elements[holder, PARENT]) if name == _SOURCE else holder
+        )
         spelled = next(filter(None, (_name(page, rows, each, is_image) for each in _ATTRIBUTES)), None)
         if step is not None and spelled:
             found.setdefault((step, is_image), {})[spelled] = None
+            named.add(holder)
     return tuple(found[min(found)]) if found else ()
+
+
+def _stands_in(elements: Rows, element: int) -> bool:
+    """Whether it is a source of a picture, which counts where the picture's ``img`` names nothing."""
+    return int(elements[element, NAME]) == _SOURCE and int(elements[int(elements[element, PARENT]), NAME]) == _PICTURE
 
 
 def _distance(elements: Rows, gone: Rows, distance: dict[int, int], element: int) -> int | None:
@@ -113,7 +134,7 @@ def _name(page: Parsed, rows: dict[int, int], attribute: int, is_image: bool) ->
     if attribute not in rows:
         return ""
     value = page.value(rows[attribute])
-    return name_of(value.strip().partition(" ")[0] if attribute == _SET else value, is_image=is_image)
+    return name_of(value.strip().partition(" ")[0] if attribute in _SETS else value, is_image=is_image)
 
 
 def name_of(source: str, *, is_image: bool) -> str:
