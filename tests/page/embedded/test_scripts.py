@@ -31,6 +31,19 @@ def test_scripts_are_told_by_their_type(attributes: str, kind: str) -> None:
     assert found._asdict() == {"linked_data": [], "states": []} | ({kind: ["x&amp;"]} if kind else {})
 
 
+@pytest.mark.parametrize(
+    ("markup", "states"),
+    [
+        ("<div id=app data-page='{&quot;a&quot;:1}'></div><script>last</script>", ['{"a":1}', "last"]),
+        ("<div hidden data-preloaded='{\"a\":1}'></div>", ['{"a":1}']),
+        ("<astro-island uid=x props='{\"a\":[0,1]}' ssr></astro-island>", ['{"a":[0,1]}']),
+        ("<div data-page=2></div><p data-page='{\"a\":1}'>x", []),
+    ],
+)
+def test_attributes_may_hold_a_state(markup: str, states: list[str]) -> None:
+    assert scripts_of(parse(markup)).states == states
+
+
 def test_what_angular_escapes_is_read() -> None:
     found = scripts_of(parse("<script type=application/json>{&q;a&q;:&q;&l;b&g; it&s;s \\&q;&a;&a;q;&q;}</script>"))
     assert found.states == ['{"a":"<b> it\'s \\"&&q;"}']

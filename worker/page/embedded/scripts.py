@@ -207,6 +207,8 @@ def _put_together(items: list[Any]) -> Any:
 
 
 _TYPE: Final = hash_of("type")
+_STATES: Final = tuple(map(hash_of, ("data-page", "data-preloaded", "props")))
+"""Attributes in which Inertia, Discourse and Astro keep a state."""
 _LINKED_DATA: Final = re.compile(r"\s*+application/ld\+json\b", re.IGNORECASE)
 _JSON: Final = re.compile(r"\s*+(?:application|text)/(?:[a-z0-9.-]++\+)?json\b", re.IGNORECASE)
 _PROGRAM: Final = re.compile(r"\s*+(?:$|module\b|(?:text|application)/(?:x-)?(?:java|ecma)script\b)", re.IGNORECASE)
@@ -223,13 +225,16 @@ class Scripts(NamedTuple):
 
 
 def scripts_of(page: Parsed) -> Scripts:
-    """The data in the page's scripts, in its order; data that is streamed in pieces is put together, after the rest."""
+    """The data in the page's scripts, and in attributes like ``data-page``, in its order; data that is streamed in
+    pieces is put together, after the rest."""
     found = Scripts([], [])
     streamed = []
     kind, kind_of = "", 0
     for row, (of, attribute, begin, end) in enumerate(page.values.tolist()):
         if attribute == _TYPE:
             kind, kind_of = page.value(row), of
+        elif attribute in _STATES and (state := page.value(row)).startswith("{"):
+            found.states.append(state)
         if attribute != EMPTY or begin == end:
             continue
         own = kind if kind_of == of else ""
