@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
-from urllib.parse import unquote
 
 from worker.page.elements.parsed import Parsed
 from worker.page.elements.vocabulary import EMPTY, hash_of
@@ -40,6 +39,7 @@ _CONTROLS: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": 
 _REFERENCE: Final = re.compile(r"_[0-9]{1,7}")
 _QUOTED_BEGINNINGS: Final = ("%7B", "%5B", "%7b", "%5b")
 """Of JSON that a script hands to ``decodeURIComponent``."""
+_QUOTED: Final = re.compile(r"(?:%[0-9a-fA-F]{2})++")
 
 
 class Literals:
@@ -105,8 +105,8 @@ def _read(found: Literals, source: str, parent: int, levels: int, key: str = "")
             text = token[kind]
             if "\\" in text:
                 text = unescaped(text)
-            if levels > 1 and text[:3] in _QUOTED_BEGINNINGS:
-                text = unquote(text)
+            if levels > 1 and text[:3] in _QUOTED_BEGINNINGS and "%22" in text:
+                text = _unquoted(text)
             own = key or (last.key if last.array else "")
             nested = levels > 1 and text[:1] in ("{", "[") and '"' in text
             if nested or found.wanted(own, text) or found.wanted(last.key, text):
@@ -158,6 +158,11 @@ def unescaped(text: str) -> str:
 def _character(escape: re.Match[str]) -> str:
     code = escape[1] or escape[2]
     return chr(int(code, 16)) if code else _CONTROLS.get(escape[3], escape[3])
+
+
+def _unquoted(text: str) -> str:
+    """Percent-encoded text as it was; the function of the standard library takes some 70 times its size."""
+    return _QUOTED.sub(lambda run: bytes.fromhex(run[0].replace("%", "")).decode("utf-8", "replace"), text)
 
 
 def resolved(source: str) -> str | None:
