@@ -31,6 +31,26 @@ def test_scripts_are_told_by_their_type(attributes: str, kind: str) -> None:
     assert found._asdict() == {"linked_data": [], "states": []} | ({kind: ["x&amp;"]} if kind else {})
 
 
+@pytest.mark.parametrize(
+    ("markup", "states"),
+    [
+        ("<div id=app data-page='{&quot;a&quot;:1}'></div><script>last</script>", ['{"a":1}', "last"]),
+        ("<div hidden data-preloaded='{\"a\":1}'></div>", ['{"a":1}']),
+        ("<astro-island uid=x props='{\"a\":[0,1]}' ssr></astro-island>", ['{"a":[0,1]}']),
+        ("<div data-page=2></div><p data-page='{\"a\":1}'>x", []),
+    ],
+)
+def test_attributes_may_hold_a_state(markup: str, states: list[str]) -> None:
+    assert scripts_of(parse(markup)).states == states
+
+
+def test_what_angular_escapes_is_read() -> None:
+    found = scripts_of(parse("<script type=application/json>{&q;a&q;:&q;&l;b&g; it&s;s \\&q;&a;&a;q;&q;}</script>"))
+    assert found.states == ['{"a":"<b> it\'s \\"&&q;"}']
+    other = '{"a":"&q;"}'
+    assert scripts_of(parse(f"<script type=application/json>{other}</script>")).states == [other]
+
+
 def test_pieces_that_are_pushed_are_put_together_behind_the_rest() -> None:
     pieces = ['1:{"a":"x', ' y"}\n']
     pushed = "".join(f"<script>self.__f.push([1,{json.dumps(piece)}])</script>" for piece in pieces)
@@ -75,6 +95,8 @@ def paths(source: str) -> list[str]:
         (r'{"a": "\u0041\ud83d\ude00\n\"\/\x41\q"}', ['a=A😀\n"/Aq']),
         (r'{"a": "{\"b\": \"x\"}", "c": "y"}', ["a.b=x", "c=y"]),
         (r"""s = JSON.parse('{"a": "it\'s \\"x\\""}')""", ['a=it\'s "x"']),
+        ('a = decodeURIComponent("%7B%22a%22%3A%22x%C3%A9%20%5C%22y%5C%22%22%7D")', ['a=xé "y"']),
+        ("{a: ['%5b%22x%22%5d', '%7B', '%7Bx%2', '%7B%22%zz%2']}", ["a.*.*=x", "a.*=%7B", "a.*=%7Bx%2", "a.*.=%zz%2"]),
         ('{"a": "line\nbreak"}', ["a=line\nbreak"]),
         ("// don't\nx = {a: 'y'}", ["a=y"]),
         ('{"a": "b", "cut', ["a=b", "cut"]),
@@ -134,7 +156,7 @@ def test_what_stands_deeper_than_is_kept_is_closed_where_it_ends() -> None:
     assert (found.keys[-1], found.parents[-1]) == ("b", 1)
 
 
-@pytest.mark.parametrize("piece", ["[", '{"a":', '"', '\\"', "'", '["', "a:", '{"a":"{', "//", "[[1],"])
+@pytest.mark.parametrize("piece", ["[", '{"a":', '"', '\\"', "'", '["', "a:", '{"a":"{', "//", "[[1],", "'%7B%22',"])
 def test_hostile_sources_are_read_to_a_limit(piece: str) -> None:
     assert len(literals([piece * 100_000]).parents) <= MOST_ROWS + 1
 

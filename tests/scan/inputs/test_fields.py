@@ -96,9 +96,17 @@ def test_a_text_in_no_encoding_is_no_body_and_a_body_in_any_bytes_is_one() -> No
     text = Chosen("a", Fields(), ["text", "id"], []).page({"text": bytes(range(1, 32)) + b"\xff", "id": 7}, PLACE)
     body = Chosen("a", Fields(), ["html"], []).page({"html": b"\xff"}, PLACE)
     assert isinstance(text, BrokenRecord) and (text.reason, text.id) == ("no-body", "7")
-    none = Chosen("a", Fields(), ["text", "id"], []).page({"text": 1.5, "id": "a/b"}, PLACE)
-    assert isinstance(none, BrokenRecord) and (none.reason, none.id) == ("no-body", "a/b")
+    for value in (1.5, ["words", None], [["words"]], {"words": 1}):
+        none = Chosen("a", Fields(), ["text", "id"], []).page({"text": value, "id": "a/b"}, PLACE)
+        assert isinstance(none, BrokenRecord) and (none.reason, none.id) == ("no-body", "a/b")
     assert isinstance(body, ArchivedPage) and body.page.body == b"\xff"
+
+
+@pytest.mark.parametrize(("text", "expected"), [(["one", "two\n", "three"], "one\ntwo\n\nthree"), (["one"], "one")])
+def test_a_list_of_strings_is_a_text_of_as_many_lines(text: list[str], expected: str) -> None:
+    found = Chosen("a", Fields(), ["text"], []).page({"text": text}, PLACE)
+    assert isinstance(found, ArchivedPage) and found.page.text == expected
+    assert isinstance(Chosen("a", Fields(), ["html"], []).page({"html": text}, PLACE), BrokenRecord)
 
 
 @pytest.mark.parametrize(

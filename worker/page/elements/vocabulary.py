@@ -195,6 +195,7 @@ _ATTRIBUTES: Final = (
     *("content", "http-equiv", "charset", "type", "src", "srcset", "alt", "srcdoc", "data", "poster"),
     "data-src data-lazy-src data-original data-srcset data-lazy-srcset",
     *("lang", "readonly", "disabled", "shadowrootmode", "popover", "videoid data-videoid data-video-id"),
+    "data-page data-preloaded props",
 )
 """All attributes that are read, in at most 31 groups: of a group, an element's first attribute counts."""
 
@@ -211,6 +212,7 @@ _VALUED: Final = {
     "audio": "src data-src",
     "source": "src srcset data-src",
     "lite-youtube lite-vimeo amp-youtube amp-vimeo amp-dailymotion amp-brightcove video-js": "videoid",
+    "div astro-island": "data-page",
     "html": "lang",
     "content": "type",
     "summary": "type",

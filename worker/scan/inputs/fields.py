@@ -134,6 +134,8 @@ class Chosen:
             for role, value in said.items()
         }
         text = said.get("text")
+        if isinstance(text, list) and all(isinstance(paragraph, str) for paragraph in text):
+            text = "\n".join(text)
         id_, url = _word(said.get("id")), _word(said.get("url"))
         body = body if isinstance(body, str | bytes) else None
         text = text if isinstance(text, str) else None

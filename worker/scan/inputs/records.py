@@ -49,7 +49,8 @@ class BrokenRecord:
     ``id`` is that of a page, where it could be read. ``reason`` is one word for counting, ``detail`` is for people:
 
     ============  ==================================================================================================
-    damaged       the file does not say there what its form asks for: a checksum, a length, a mark, or its end is off
+    damaged       the file does not say there what its form asks for: a checksum, a length, a mark, or its end is off;
+                  or a record is a segment
     too-large     the record has more bytes than are held at once
     no-json       a line, or an element of an array, is no JSON, or no UTF-8
     no-object     a line, or an element of an array, is JSON, and no object

@@ -59,6 +59,25 @@ def test_a_row_that_does_not_fit_is_named_and_the_next_line_begins_a_row(line: b
     assert broken.reason == "no-columns" and broken.place.offset == len(HEADER + row(0))
 
 
+def test_a_backslash_may_escape_quotes(tmp_path: Path) -> None:
+    body = r"""<p class="x">one, "two" \ three\d\n, </p>""" + "\n, four\\"
+    lines = [f'"{url(n)}","' + body.replace("\\", "\\\\").replace('"', '\\"') + f'","{n}"\n' for n in range(40)]
+    content = b"url,html,note\n" + "".join(lines).encode()
+    archive = archive_of(put(tmp_path, "a", content))
+    assert [content_of(page) for page in pages_of(archive)] == [body] * 40
+    assert not write_kept(archive, tmp_path / "kept", lambda page: page.page.url.endswith("7"))
+    assert (tmp_path / "kept").read_bytes() == b"url,html,note\n" + "".join(lines[7::10]).encode()
+
+
+@pytest.mark.parametrize(
+    "body", ["C:\\dir\\", 'a \\"quoted\\" word, \\', "\\\\host\\", '{"a": "{\\"b\\": 1, \\"c\\": 2}"}']
+)
+def test_elsewhere_a_backslash_is_one(body: str, tmp_path: Path) -> None:
+    table = [{"url": url(n), "html": body, "note": "x, y"} for n in range(3)]
+    archive = archive_of(put(tmp_path, "a", csv_of(table, ",") + b'stray","\n'))
+    assert [content_of(page) for page in pages_of(archive)] == [body] * 3
+
+
 def test_a_table_full_of_open_quotes_is_read_to_its_end(tmp_path: Path) -> None:
     content = HEADER + b'a,b,"c\n' * 20_000
     found = list(archive_of(put(tmp_path, "a", content)).records())

@@ -24,6 +24,7 @@ from tests.scan.inputs.written import (
     write_kept,
 )
 from worker.places import Folder
+from worker.scan.inputs.records import ArchivedPage
 from worker.scan.writing.write import refuse_unwritable
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=UTC)
@@ -59,6 +60,27 @@ def test_characters_that_are_no_utf_8_are_handed_on_as_bytes_and_those_beside_th
     bodies = pa.array([b"<p>\xb4\xfa", "<p>ü".encode(), b""], pa.binary()).view(pa.string())
     pq.write_table(pa.table({"url": [url(0), url(1), url(2)], "html": bodies}), tmp_path / "a")
     assert [page.page.body for page in pages_of(archive_of(tmp_path / "a"))] == [b"<p>\xb4\xfa", "<p>ü", ""]
+
+
+@pytest.mark.parametrize(
+    "type_", ["list", "large_list", "list of large_string", "list of string_view", "fixed_size_list"]
+)
+def test_a_list_of_strings_is_a_text_of_as_many_lines(type_: str, tmp_path: Path) -> None:
+    types = {
+        "list": pa.list_(pa.string()),
+        "large_list": pa.large_list(pa.string()),
+        "list of large_string": pa.list_(pa.large_string()),
+        "list of string_view": pa.list_(pa.string_view()),
+        "fixed_size_list": pa.list_(pa.string(), 2),
+    }
+    texts = pa.array([["ä", "b"], ["c", None], None, ["d" * 400, "e" * 400]], types[type_])
+    tags = pa.array([["x"]] * 4, pa.list_(pa.string()))
+    pq.write_table(pa.table({"id": tags, "text": texts}), tmp_path / "a")
+    found = list(archive_of(tmp_path / "a", most_bytes=800).records())
+    assert [one.page.text if isinstance(one, ArchivedPage) else one.reason for one in found] == [
+        "ä\nb", "no-body", "no-body", "too-large",
+    ]  # fmt: skip
+    assert found[0].id != "x"
 
 
 def test_an_offset_counts_rows(tmp_path: Path) -> None:

@@ -142,6 +142,23 @@ def test_records_that_are_packed_with_a_dictionary_are_read_and_copied(is_packed
     assert broken_of(archive_of(put(tmp_path, "a.warc.zst", bytes(damaged))))
 
 
+@pytest.mark.parametrize("kind", ["response", "resource", "conversion"])
+def test_a_segment_of_a_record_is_no_page(kind: str, tmp_path: Path) -> None:
+    warc = Warc()
+    warc.add(url(1), BODY[:100], kind, content_type="text/html", WARC_Segment_Number="1")
+    warc.add(url(2), BODY)
+    warc.add(url(1), BODY[100:], "continuation", WARC_Segment_Number="2")
+    archive = archive_of(put(tmp_path, "a", warc.content))
+    found = list(archive.records())
+    assert [one.page.url for one in found if isinstance(one, ArchivedPage)] == [url(2)]
+    assert [(one.reason, one.detail) for one in found if isinstance(one, BrokenRecord)] == [
+        ("damaged", "the record is one of several segments, which are not joined")
+    ]
+    assert archive.passed_over == {"continuation": 1}
+    assert not write_kept(archive, tmp_path / "kept", lambda page: True)
+    assert (tmp_path / "kept").read_bytes() == warc.content
+
+
 def test_a_response_without_http_and_one_without_url_are_broken(tmp_path: Path) -> None:
     content = warc_of(3).replace(b"HTTP/1.1 200 OK", b"nothing 200 to ", 1)
     content = content.replace(f"WARC-Target-URI: {url(1)}".encode(), f"WARC-Torget-URI: {url(1)}".encode())

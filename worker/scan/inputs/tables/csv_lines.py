@@ -9,6 +9,7 @@ line is read a fixed number of times, however many quotes are stray.
 from __future__ import annotations
 
 import csv
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -22,6 +23,7 @@ _SAMPLE_LINES: Final = 64
 _SAMPLE_BYTES: Final = 64 * 1024
 _NEVER: Final = 1_000_000_000
 """More cells than any row has: for a line that cannot be within a cell."""
+_ESCAPED: Final = re.compile(r'\\(["\\])')
 
 
 class Row(NamedTuple):
@@ -47,16 +49,19 @@ class _Inner(NamedTuple):
     closes: bool
 
 
-def rows_of(lines: Iterable[Line], columns: int, delimiter: str, most_bytes: int) -> Iterator[Row]:
+def rows_of(
+    lines: Iterable[Line], columns: int, delimiter: str, most_bytes: int, *, escapes: bool = False
+) -> Iterator[Row]:
     """All rows of this many cells, and in place of each other row the reason why it is none.
 
     A row of too few or too many cells is one line, if the lines after it look like rows; if not, it ends where its
-    quotes say. A row that is larger than ``most_bytes`` is skipped in the same way.
+    quotes say. A row that is larger than ``most_bytes`` is skipped in the same way. With ``escapes``, a backslash may
+    stand before a quote in a cell, and before a backslash.
     """
-    return _Rows(iter(lines), columns, delimiter, most_bytes).rows()
+    return _Rows(iter(lines), columns, delimiter, most_bytes, escapes).rows()
 
 
-def cells_of(lines: Iterable[bytes], delimiter: str) -> tuple[list[str], bool]:
+def cells_of(lines: Iterable[bytes], delimiter: str, escapes: bool = False) -> tuple[list[str], bool]:
     """The cells of a row that begins with the first line, byte by byte, and whether a quote is open after the last.
 
     Raises:
@@ -67,19 +72,26 @@ def cells_of(lines: Iterable[bytes], delimiter: str) -> tuple[list[str], bool]:
     def asked() -> Iterator[str]:
         nonlocal is_open
         for line in lines:
-            yield line.decode("latin-1")
+            yield _characters(line, escapes)
         is_open = True  # only within quotes the next line is a part of the row
 
     cells = next(csv.reader(asked(), delimiter=delimiter), [])
     return cells, is_open
 
 
+def _characters(line: bytes, escapes: bool) -> str:
+    """Byte by byte, with two quotes for one that a backslash escapes."""
+    text = line.decode("latin-1")
+    return _ESCAPED.sub(lambda escape: '""' if escape[1] == '"' else "\\", text) if escapes else text
+
+
 class _Rows:
-    def __init__(self, lines: Iterator[Line], columns: int, delimiter: str, most_bytes: int) -> None:
+    def __init__(self, lines: Iterator[Line], columns: int, delimiter: str, most_bytes: int, escapes: bool) -> None:
         self._lines: Final = lines
         self._columns: Final = columns
         self._delimiter: Final = delimiter
         self._most: Final = most_bytes
+        self._escapes: Final = escapes
         self._ahead: deque[_Inner] = deque()
         """Lines after an open quote. None but the last closes it."""
         self._behind: Line | None = None
@@ -95,7 +107,7 @@ class _Rows:
                 yield Row(line.offset, b"", [], line.broken, line.detail)
             elif line.content.strip():
                 try:
-                    cells, is_open = cells_of([line.content], self._delimiter)
+                    cells, is_open = cells_of([line.content], self._delimiter, self._escapes)
                 except csv.Error as error:
                     yield Row(line.offset, b"", [], "no-columns", str(error))
                     continue
@@ -121,7 +133,7 @@ class _Rows:
             if cells == self._columns:
                 parts = [first.content, *(inner.line.content for inner in ahead)]
                 ahead.clear()
-                return self._row(first.offset, b"".join(parts), cells_of(parts, self._delimiter)[0])
+                return self._row(first.offset, b"".join(parts), cells_of(parts, self._delimiter, self._escapes)[0])
         why = self._other(first.offset, cells)
         if not is_closed:
             most = f"more than {self._most} bytes or {_MOST_LINES} lines are read at once"
@@ -155,7 +167,7 @@ class _Rows:
 
     def _within(self, line: Line) -> _Inner:
         try:
-            cells, is_open = cells_of([b'"', line.content], self._delimiter)
+            cells, is_open = cells_of([b'"', line.content], self._delimiter, self._escapes)
             added = len(cells) - 1
         except csv.Error:
             added, is_open = _NEVER, False
@@ -177,7 +189,8 @@ class _Rows:
     def _most_are_rows(self, lines: Sequence[bytes]) -> bool:
         good = bad = 0
         try:
-            for cells in csv.reader((line.decode("latin-1") for line in lines), delimiter=self._delimiter):
+            texts = (_characters(line, self._escapes) for line in lines)
+            for cells in csv.reader(texts, delimiter=self._delimiter):
                 good += len(cells) == self._columns
                 bad += len(cells) not in (0, self._columns)
         except csv.Error:

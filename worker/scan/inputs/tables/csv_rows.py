@@ -31,7 +31,8 @@ class CsvRows(RowsOfBytes):
     which quotes and delimiters are those of ASCII: a body is handed on as bytes, and a text that is not UTF-8 is read
     in the encoding that it seems to be in. A table in an encoding that the user named, or in UTF-16, is transcoded.
 
-    Of columns of one name the first counts.
+    Of columns of one name the first counts. A backslash escapes a quote, as in files of Spark and MySQL, if more of the
+    first rows have all cells in that way.
 
     Raises:
         UsageError: no column holds a page, or a column that the user named is not there.
@@ -51,7 +52,13 @@ class CsvRows(RowsOfBytes):
         beginning = b"".join(first)
         self._delimiter: Final = delimiter_of(beginning, names) or ("\t" if b"\t" in beginning[:4096] else ",")
         self._head, self._columns = lines_before_rows(first, self._delimiter)
-        rows = [row.cells for row in islice(self._rows(), _FIRST_ROWS) if not row.broken]
+        self._escapes = False
+        rows = self._first_rows()
+        if b'\\"' in beginning:
+            self._escapes = True
+            escaped = self._first_rows()
+            self._escapes = len(escaped) > len(rows)
+            rows = escaped if self._escapes else rows
         texts = [
             {
                 name: _bytes(cell).decode(errors="replace")
@@ -114,7 +121,10 @@ class CsvRows(RowsOfBytes):
     def _rows(self) -> Iterator[Row]:
         """All rows after the header."""
         lines = islice(self._lines(), self._head, None)
-        return rows_of(lines, len(self._columns), self._delimiter, self.most_bytes)
+        return rows_of(lines, len(self._columns), self._delimiter, self.most_bytes, escapes=self._escapes)
+
+    def _first_rows(self) -> list[list[str]]:
+        return [row.cells for row in islice(self._rows(), _FIRST_ROWS) if not row.broken]
 
     def _lines(self) -> Iterator[Line]:
         return lines_of(self.pieces(), self.most_bytes, self._line_end)

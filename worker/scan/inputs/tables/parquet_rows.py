@@ -223,7 +223,7 @@ class ParquetRows:
             if isinstance(batch, str):
                 yield BrokenRecord(place, "damaged", batch)
                 return
-            columns = self._columns(batch, self._chosen.columns)
+            columns = self._columns(batch, self._chosen.columns, self._chosen.by_role.get("text"))
             sizes = self._sizes(columns, batch.num_rows)
             fits = [size <= self._most_bytes for size in sizes]
             if not all(fits):
@@ -237,16 +237,25 @@ class ParquetRows:
                 else:
                     yield BrokenRecord(place, "too-large", f"{size} bytes, at most {self._most_bytes} are read")
 
-    def _columns(self, batch: pa.RecordBatch, names: Sequence[str]) -> dict[str, _Column]:
-        """The columns of these names. Of several columns of one name it is the first."""
+    def _columns(self, batch: pa.RecordBatch, names: Sequence[str], text: str | None = None) -> dict[str, _Column]:
+        """The columns of these names. Of several columns of one name it is the first. Lists of strings in the column
+        ``text`` are joined."""
         found = {}
         for name in names:
             first, *within = self._ways[name]
             values = batch.column(batch.schema.get_all_field_indices(first)[0])
             for inner in within:
                 values = self._pc.struct_field(values, [values.type.get_all_field_indices(inner)[0]])
-            found[name] = self._column(values)
+            found[name] = self._column(self._joined(values) if name == text else values)
         return found
+
+    def _joined(self, values: pa.Array) -> pa.Array:
+        """Each list of strings as one string, with a line a string; None for a list with a null."""
+        pa, type_ = self._pa, values.type
+        if str(type_).startswith(("list", "large_list", "fixed_size_list")) and "string" in str(type_.value_type):
+            lists = values.cast(pa.large_list(pa.large_string()))
+            return self._pc.binary_join(lists, pa.scalar("\n", pa.large_string()))
+        return values
 
     def _column(self, values: pa.Array) -> _Column:
         """Characters and bytes as bytes, times in milliseconds, numbers as they are. None for other values: Python has

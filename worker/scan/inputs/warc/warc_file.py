@@ -138,6 +138,8 @@ class WarcFile(PackedFile):
         id_ = _id(record)
         if not record.url:
             return BrokenRecord(place, "damaged", "the record has no WARC-Target-URI", id_)
+        if record.is_segment:
+            return BrokenRecord(place, "damaged", "the record is one of several segments, which are not joined", id_)
         content_type, body = record.content_type, record.block
         if record.kind == "response":
             if response is None:

@@ -39,7 +39,8 @@ _ARC_FIELDS: Final = 16
 class WebRecord:
     """A record: ``kind`` is its ``WARC-Type``, and ``block`` everything after its own header.
 
-    ``id`` and ``others``, the records that it says it belongs to, are empty if it has none, as in an ARC.
+    ``id`` and ``others``, the records that it says it belongs to, are empty if it has none, as in an ARC. A segment
+    holds a part of a block; records of the kind ``continuation`` hold the other parts.
     """
 
     kind: str
@@ -49,6 +50,7 @@ class WebRecord:
     id: str = ""
     others: tuple[str, ...] = ()
     fetched: int | None = None
+    is_segment: bool = False
 
 
 class RecordForm(NamedTuple):
@@ -98,6 +100,7 @@ def _read_warc(content: bytes) -> WebRecord:
         id=named("WARC-Record-ID"),
         others=tuple(other.strip("<> ") for other in others),
         fetched=milliseconds(headers.get("WARC-Date")),
+        is_segment=headers.get("WARC-Segment-Number") is not None,
     )
 
 
