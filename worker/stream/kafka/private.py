@@ -71,6 +71,11 @@ def fetcher_as(consumer: Any, kind: type[Fetcher]) -> Any:
     return fetcher
 
 
+def known_partitions(consumer: Any, topic: str) -> int:
+    """How many partitions of a topic the consumer knows of, by the last answer that came."""
+    return len(consumer._cluster.partitions_for_topic(topic) or ())
+
+
 def partitions_now(consumer: Any, topic: str, timeout_ms: int) -> set[int]:
     """The partitions of a topic, with a leader or without, by an answer to a question that is asked after the call.
 

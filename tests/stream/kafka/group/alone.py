@@ -24,7 +24,7 @@ MOST_BYTES: Final = 1 << 20
 class Alone:
     """A member of a group on ``pages``, and the results of its polls."""
 
-    def __init__(self, options: dict[str, Any], prefix: str, **timing: int) -> None:
+    def __init__(self, options: dict[str, Any], prefix: str, **timing: Any) -> None:
         self.pages = KafkaPages(options, prefix + PAGES, f"{prefix}group", MOST_BYTES, 10, **(timing or TIMING))
         self.owned: set[int] = set()
         self.ever_lost: set[int] = set()

@@ -9,7 +9,8 @@ from kafka import KafkaAdminClient
 from kafka.admin import MemberToRemove
 
 from crawler_plugin.wire.topics import INDEX, PAGES
-from tests.stream.kafka.group.alone import MOST_BYTES, PARTITIONS, SHARDS, TIMING, until
+from tests.cluster.cluster import grow
+from tests.stream.kafka.group.alone import MOST_BYTES, PARTITIONS, SHARDS, TIMING, Alone, until
 from worker.stream.kafka.group.membership import SHARDS_SECONDS, KafkaPages, KafkaShards
 from worker.stream.kafka.private import fetches_under_way
 from worker.stream.log import Held
@@ -57,6 +58,33 @@ def test_a_member_put_out_while_it_joins_hears_that_it_lost_everything(
         admin.close()
         here.close()
         other.close()
+
+
+def test_members_with_names_that_are_all_restarted_own_partitions_that_were_added(
+    options: dict[str, Any], topic_prefix: str
+) -> None:
+    """The broker gives a member with a name its old partitions, without asking anyone, and does not tell the member
+    that led the group that it leads it still (KIP-345): so no one looks for partitions that were added."""
+    timing = {"session_timeout_ms": 60_000, "heartbeat_interval_ms": 300}
+    members = {name: Alone(options, topic_prefix, instance=name, **timing) for name in ("a", "b")}
+
+    def own(count: int) -> bool:
+        for member in members.values():
+            member.poll()
+        owned = [partition for member in members.values() for partition in member.owned]
+        return sorted(owned) == list(range(count)) and all(member.owned for member in members.values())
+
+    try:
+        until("two own everything", lambda: own(PARTITIONS))
+        grow(options, topic_prefix + PAGES, 2 * PARTITIONS)
+        for name in members:
+            members[name].pages.close()
+            members[name] = Alone(options, topic_prefix, instance=name, **timing)
+            until(f"{name} has partitions again", lambda: own(PARTITIONS) or own(2 * PARTITIONS))
+        until("the new partitions are owned", lambda: own(2 * PARTITIONS))
+    finally:
+        for member in members.values():
+            member.pages.close()
 
 
 def test_the_client_is_asked_for_shards_seldom_and_a_rebalance_is_heard_of_all_the_same(

@@ -30,14 +30,32 @@ WITH_GENERATION_AND_RACK: Final = 3
 
 class Sticky(CooperativeStickyAssignor):  # type: ignore[misc]
     """The client's own assignor; ``heard`` is called with each assignment and its generation, in the client's
-    thread."""
+    thread.
+
+    ``partitions`` is how many partitions each topic had for the member that made the last assignment. The broker gives
+    a member with a name of its own that comes back its old assignment, and does not say that it leads the group
+    (KIP-345), so that no one would assign partitions that were added since.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.heard: Callable[[frozenset[TopicPartition], int], None] = lambda assigned, generation: None
+        self.partitions: dict[str, int] = {}
+
+    def assign(self, cluster: Any, members: Sequence[Any]) -> dict[str, ConsumerProtocolAssignment]:
+        """What each member gets; called in the member that leads the group."""
+        topics = {topic for member in members for topic in member.metadata.topics}
+        partitions = {topic: len(cluster.partitions_for_topic(topic) or ()) for topic in topics}
+        assigned: dict[str, ConsumerProtocolAssignment] = super().assign(cluster, members)
+        for each in assigned.values():
+            each.user_data = json.dumps({"partitions": partitions}).encode()
+        return assigned
 
     def on_assignment(self, assignment: Any, generation: int) -> None:
         super().on_assignment(assignment, generation)
+        said = _parsed(assignment.user_data).get("partitions")
+        told = said.items() if isinstance(said, dict) else ()
+        self.partitions = {topic: count for topic, count in told if isinstance(count, int)}
         self.heard(frozenset(assignment.partitions()), generation)
 
 

@@ -25,6 +25,7 @@ from worker.stream.kafka.private import (
     join_anew,
     join_as_new,
     keep_to_coordinator,
+    known_partitions,
     leave_when_closed,
 )
 from worker.stream.kafka.unpacking import unpack_bounded
@@ -94,7 +95,7 @@ class Member:
         two_holders: TwoHolders | None = None,
         **more: Any,
     ) -> None:
-        sticky = Sticky() if two_holders is None else two_holders.sticky
+        self._sticky = sticky = Sticky() if two_holders is None else two_holders.sticky
         self.topic = topic
         self.group = group
         with reaching(options):
@@ -148,6 +149,9 @@ class Member:
                 with while_away():
                     self._aside.append(self.consumer.poll(timeout_ms=0, max_records=most))
         lost, gained, assigned = self._hear()
+        told = self._sticky.partitions.get(self.topic)
+        if told is not None and told < known_partitions(self.consumer, self.topic) and is_at_rest(self.consumer):
+            join_anew(self.consumer)  # the member that assigned them did not know them all
         if not is_at_rest(self.consumer):
             self._joining.begin()
         elif was_lent:
