@@ -267,11 +267,11 @@ class TestCeiling:
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("COLUMNS", "80")
-        month = ("--pages-per-day", "3000000000", "--distinct", "2000000000", "--growth", "1")
+        month = ("--pages-per-day", "3500000000", "--distinct", "2000000000", "--growth", "1")
         settings = load_settings(config=None, overrides=["output.mode=verdicts"], environ={})
         run(*month, settings=settings)
         told = capsys.readouterr().out
-        assert "warning: past the ceiling. The busiest hour has 104,167 pages a second" in " ".join(told.split())
+        assert "warning: past the ceiling. The busiest hour has 121,528 pages a second" in " ".join(told.split())
         assert "`judge`" in told
         assert "topics.prefix" in told
         assert all(len(line) <= 80 for line in told.splitlines())
