@@ -175,7 +175,9 @@ def test_the_numbers_of_a_site_known_by_name_are_not_those_of_its_titles(
     assert read_title(title, names, host).numbers == expected
 
 
-@pytest.mark.parametrize("unread", ["(3) ", "(20+) ", " (999)\t", "(1条消息) "])
+@pytest.mark.parametrize(
+    "unread", ["(3) ", "(20+) ", " (999)\t", "(1条消息) ", "(3 封私信) ", "(3 封私信 / 80 条消息) "]
+)
 @pytest.mark.parametrize("title", ["Fish | Aquarium", "Strip 12", "鱼_新闻网"])
 def test_the_number_of_unread_messages_is_no_part_of_the_title_behind_it(unread: str, title: str) -> None:
     assert read_title(unread + title) == read_title(title)

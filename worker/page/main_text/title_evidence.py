@@ -54,7 +54,7 @@ _BETWEEN_PARTS: Final = re.compile(
     rf"|(?<=\s[(\[])|(?<=[)\]])(?=\s)|(?<=[{_UNSPACED}][-–_])|(?<=[-–_])(?=[{_UNSPACED}]))"
 )
 """Sites of scripts without blanks write none around the sign that separates the parts of a title, either."""
-_UNREAD_MESSAGES: Final = re.compile(r"\s*\(\d{1,3}(?:\+|条消息)?\)\s+(?=\S)")
+_UNREAD_MESSAGES: Final = re.compile(r"\s*\(\d{1,3}\+?(?: ?条消息| ?封私信(?: ?/ ?\d{1,3}\+? ?条消息)?)?\)\s+(?=\S)")
 """The number of the reader's unread messages, which sites put in front of a title."""
 _WORDS: Final = re.compile(rf"[^\W\d_{_UNSPACED}]{{2,}}")
 """Words of letters."""
