@@ -257,7 +257,7 @@ class Columns:
     def at(self, name: str, slots: NDArray[np.int64]) -> NDArray[Any]:
         """The values of a column at some slots."""
         values, chunks = np.empty(len(slots), _DTYPES[name]), slots >> self.chunk_bits
-        for number in np.unique(chunks).tolist():
+        for number in set(chunks.tolist()):
             here = chunks == number
             values[here] = self._chunks[number].values(name, slots[here] - (number << self.chunk_bits))
         return values

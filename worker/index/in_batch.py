@@ -62,6 +62,8 @@ def earliest_in_batch(
     int64 (n,). Survivors are the pages that are asked, stored, and near to no survivor before them.
     """
     kernels, count = _kernels(), len(pages)
+    if count < 2:
+        return np.full(count, -1, np.int64)
     if flagged is None:
         flagged = Flagged(np.ones(count, np.bool_), np.zeros(count, np.bool_), np.zeros(count, np.int64))
     rule = Rules.of(near)

@@ -115,7 +115,7 @@ class SingleShard:
         """
         number = self.judged
         clock = clocks_by_log(claims.clock, self._live.standing.watermark, self._policy.ttl)
-        numbered = claims.dated(number, clock).doubted(self._titles.mark(claims))
+        numbered = claims.dated(number, clock, self._titles.mark(claims))
         answer = self._live.answer(Pending(number, self._policy.writer, numbered))
         decisions = decide(number, numbered, [answer], self._policy.near, track_changes=self._policy.track_changes)
         after = number + len(numbered)

@@ -7,7 +7,7 @@ pages.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, overload
@@ -84,36 +84,36 @@ class Claims(Sequence[Claim]):
             raise ValueError(f"claims of {len(languages)} languages do not fit into one batch: 256 do")
         urls = [row.url.encode() for row in rows]
 
-        def column(dtype: Any, values: Iterable[Any]) -> NDArray[Any]:
-            return np.array(list(values), dtype)
+        def column(dtype: Any, values: list[Any]) -> NDArray[Any]:
+            return np.array(values, dtype)
 
         return cls(
-            partition=column(np.int32, (row.partition for row in rows)).astype(np.int64),
-            offset=column(np.int64, (row.offset for row in rows)),
-            clock=column(np.int64, (row.clock for row in rows)),
-            language=column(np.uint8, (languages[row.language] for row in rows)),
+            partition=column(np.int32, [row.partition for row in rows]).astype(np.int64),
+            offset=column(np.int64, [row.offset for row in rows]),
+            clock=column(np.int64, [row.clock for row in rows]),
+            language=column(np.uint8, [languages[row.language] for row in rows]),
             languages=tuple(languages),
             dead={place: row.dead for place, row in enumerate(rows) if row.dead is not None},
             pages=Queries(
-                fingerprint=column(np.uint64, (row.fingerprint or 0 for row in rows)),
-                bare=column(np.bool_, (row.fingerprint is None for row in rows)),
-                text_hash=column(np.uint64, (row.text_hash for row in rows)),
-                tokens=column(np.uint32, (row.tokens for row in rows)),
+                fingerprint=column(np.uint64, [row.fingerprint or 0 for row in rows]),
+                bare=column(np.bool_, [row.fingerprint is None for row in rows]),
+                text_hash=column(np.uint64, [row.text_hash for row in rows]),
+                tokens=column(np.uint32, [row.tokens for row in rows]),
                 bands=as_keys([row.bands for row in rows]).copy(),
                 sketch=as_words([row.sketch for row in rows]).copy(),
-                scope=column(np.uint64, (row.scope for row in rows)),
-                site=column(np.uint32, (row.site for row in rows)),
-                title=column(np.uint32, (row.title for row in rows)),
-                title_words=column(np.uint64, (row.title_words for row in rows)),
-                doubt=column(np.uint8, (row.doubt for row in rows)),
+                scope=column(np.uint64, [row.scope for row in rows]),
+                site=column(np.uint32, [row.site for row in rows]),
+                title=column(np.uint32, [row.title for row in rows]),
+                title_words=column(np.uint64, [row.title_words for row in rows]),
+                doubt=column(np.uint8, [row.doubt for row in rows]),
             ),
             urls=b"".join(urls),
             ends=np.cumsum(np.fromiter(map(len, urls), np.int64, count)),
             rows=rows,
-            canonical=column(np.uint64, (row.canonical for row in rows)),
-            status=column(np.uint16, (row.status for row in rows)),
-            template=column(np.uint32, (row.template for row in rows)),
-            flags=column(np.uint8, (row.flags for row in rows)) if any(row.flags for row in rows) else None,
+            canonical=column(np.uint64, [row.canonical for row in rows]),
+            status=column(np.uint16, [row.status for row in rows]),
+            template=column(np.uint32, [row.template for row in rows]),
+            flags=column(np.uint8, [row.flags for row in rows]) if any(row.flags for row in rows) else None,
         )
 
     @classmethod
@@ -170,7 +170,7 @@ class Claims(Sequence[Claim]):
             "offset": self.offset,
             "clock": self.clock,
             "tokens": pages.tokens,
-            "url_bytes": np.diff(self.ends, prepend=0),
+            "url_bytes": self.url_bytes,
             "bare": bare,
             "language": self.language,
             "status": self.status,
@@ -191,10 +191,10 @@ class Claims(Sequence[Claim]):
             **{name: _packed(column, OPTIONAL[name].base) for name, column in kept.items()},
         )
 
-    def dated(self, first: int, clock: NDArray[np.int64]) -> Claims:
-        """The same claims with other times, int64 (n,), for the offsets from ``first`` on."""
+    def dated(self, first: int, clock: NDArray[np.int64], doubt: NDArray[np.uint8]) -> Claims:
+        """The same claims with other times, int64 (n,), and doubts, uint8 (n,), for the offsets from ``first`` on."""
         offset = np.arange(first, first + len(self), dtype=np.int64)
-        return replace(self, offset=offset, clock=clock, rows=None)
+        return replace(self, offset=offset, clock=clock, pages=replace(self.pages, doubt=doubt), rows=None)
 
     def doubted(self, doubt: NDArray[np.uint8]) -> Claims:
         """The same claims with other doubts, uint8 (n,)."""
@@ -266,8 +266,15 @@ class Claims(Sequence[Claim]):
         return hash_slices(self.urls, self._begins[places], self.ends[places])
 
     @property
+    def url_bytes(self) -> NDArray[np.int64]:
+        """The lengths of the URLs in bytes: int64 (n,)."""
+        return self.ends - self._begins
+
+    @cached_property
     def _begins(self) -> NDArray[np.int64]:
-        return np.append(np.int64(0), self.ends[:-1])[: len(self)]
+        begins = np.zeros(len(self), np.int64)
+        begins[1:] = self.ends[:-1]
+        return begins
 
     @cached_property
     def alive(self) -> NDArray[np.bool_]:
@@ -302,11 +309,7 @@ class Claims(Sequence[Claim]):
     def highest(self) -> dict[int, int]:
         """The highest offset that is claimed of each partition."""
         order = np.lexsort((self.offset, self.partition))
-        last = np.flatnonzero(np.diff(self.partition[order], append=_NO_PARTITION))
-        return dict(zip(self.partition[order[last]].tolist(), self.offset[order[last]].tolist(), strict=True))
-
-
-_NO_PARTITION: Final = 1 << 40
+        return dict(zip(self.partition[order].tolist(), self.offset[order].tolist(), strict=True))
 
 
 def _planes(column: NDArray[Any] | None, dtype: np.dtype[Any]) -> bytes:

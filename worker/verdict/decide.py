@@ -140,9 +140,9 @@ class Decisions:
     def survivors(self, shard: int, shards: int) -> NDArray[np.int64]:
         """The places, ascending, of survivors whose home is shard ``shard`` of ``shards``."""
         if not self._homes:
-            places = np.flatnonzero(self.unique & self.claims.stored)
+            places = (self.unique & self.claims.stored).nonzero()[0]
             homes = home_shards(self.claims.pages, shards)[places]
-            self._homes.update((number, places[homes == number]) for number in np.unique(homes).tolist())
+            self._homes.update((number, places[homes == number]) for number in set(homes.tolist()))
             self._homes.setdefault(_NONE, places[:0])
         return self._homes.get(shard, self._homes[_NONE])
 
@@ -152,6 +152,8 @@ class Decisions:
         ``of_site`` also leaves out pages whose survivor is known to be of another site."""
         pages = self.claims.pages
         assert pages.site is not None
+        if not self._found.any():
+            return
         number = next((number for number, answer in enumerate(self.answers) if answer.shard == shard), None)
         end = 0 if number is None else int(self._hits_up_to[number])
         begin = 0 if number is None else end - len(self.answers[number].urls)
@@ -179,7 +181,9 @@ class Decisions:
         """Which pages are near to a survivor of their own URL: their verdict is refetch."""
         claims = self.claims
         again = np.zeros(len(claims), np.bool_)
-        places = np.flatnonzero(claims.alive & (self.stored != _NONE))
+        if not self._found.any():
+            return again
+        places = (claims.alive & (self.stored != _NONE)).nonzero()[0]
         numbers = self.stored[places]
         urls: Sequence[str] = self.answers[0].urls
         if len(self.answers) > 1:
@@ -189,12 +193,18 @@ class Decisions:
             places, numbers = places[same], numbers[same]
         pairs = zip(places.tolist(), numbers.tolist(), strict=True)
         again[places] = [claims.url(place) == urls[number] for place, number in pairs]
-        lengths = np.diff(claims.ends, prepend=0)
-        places = np.flatnonzero(claims.alive & (self.earlier != _NONE))
+        lengths = claims.url_bytes
+        places = (claims.alive & (self.earlier != _NONE)).nonzero()[0]
         places = places[lengths[places] == lengths[self.earlier[places]]]
         pairs = zip(places.tolist(), self.earlier[places].tolist(), strict=True)
         again[places] = [claims.url(place) == claims.url(earlier) for place, earlier in pairs]
         return again
+
+    @cached_property
+    def _found(self) -> NDArray[np.bool_]:
+        """Which pages are near to a survivor."""
+        found: NDArray[np.bool_] = (self.stored != _NONE) | (self.earlier != _NONE)
+        return found
 
     def _original(self, place: int, claim: Claim) -> Hit:
         number = int(self.stored[place])
@@ -286,11 +296,13 @@ def _earliest_stored(answers: Sequence[Answer], count: int) -> NDArray[np.int64]
         return np.frombuffer(b"".join([getattr(answer, name) for answer in answers]), dtype)
 
     place = column("place", "<u4")
+    stored = np.full(count, _NONE, np.int64)
+    if not len(place):
+        return stored
     order = np.lexsort((column("original_place", "<u4"), column("original_batch", "<i8"), place))
     place = place[order]
-    first = np.flatnonzero(np.diff(place, prepend=-1) != 0) if len(place) else order
+    first = np.append(True, place[1:] != place[:-1]).nonzero()[0]
     first = first[place[first] < count]
-    stored = np.full(count, _NONE, np.int64)
     stored[place[first]] = order[first]
     return stored
 
@@ -313,6 +325,8 @@ def home_shard(page: Homed, shards: int) -> int:
 
 def home_shards(pages: Queries, shards: int) -> NDArray[np.int64]:
     """``home_shard`` of each of n pages, int64 (n,)."""
+    if shards == 1:
+        return np.zeros(len(pages), np.int64)
     identity = np.where(pages.bare, pages.text_hash, pages.fingerprint)
     if pages.doubt is not None and pages.title is not None:
         identity ^= np.where(pages.doubt != 0, title_masks(pages.title), np.uint64(0))

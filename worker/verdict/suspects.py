@@ -18,9 +18,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from crawler_plugin.wire.messages import Order
 from crawler_plugin.wire.outcomes import SUSPECT, SurvivorFinding
 from worker.fingerprint.hashing import hash_bytes
@@ -76,7 +73,7 @@ class Templates:
         self._templates: Final[OrderedDict[int, _Template]] = OrderedDict()
         self._held = 0
         self._to = -1
-        self._later: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._later: list[int] = []
 
     def __len__(self) -> int:
         return len(self._templates)
@@ -93,15 +90,15 @@ class Templates:
             return
         self._to = decisions.batch
         claims = decisions.claims
-        counted = np.flatnonzero(claims.alive & ~decisions.void & (claims.template != 0))
-        counted = counted[~decisions.again[counted]]
-        ascending = counted[np.argsort(claims.template[counted], kind="stable")]
-        numbers, begins, pages = np.unique(claims.template[ascending], return_index=True, return_counts=True)
-        self._later = np.zeros(len(claims), np.int64)
-        self._later[ascending] = np.repeat(begins + pages, pages) - np.arange(1, len(ascending) + 1)
+        counted = (claims.alive & ~decisions.void & (claims.template != 0) & ~decisions.again).nonzero()[0]
+        pages: dict[int, int] = {}
+        later = self._later = [0] * len(claims)
+        for place, number in zip(reversed(counted.tolist()), reversed(claims.template[counted].tolist()), strict=True):
+            later[place] = pages.get(number, 0)
+            pages[number] = later[place] + 1
         templates = self._templates
         before = len(templates)
-        for number, came in zip(numbers.tolist(), pages.tolist(), strict=True):
+        for number, came in pages.items():
             template = templates.get(number)
             if template is None:
                 templates[number] = _Template(decisions.batch, came)
@@ -135,7 +132,7 @@ class Templates:
         if title:
             taken.titles.add(title)
         self._held += len(taken) - before
-        pages = template.pages - (int(self._later[place]) if batch == self._to else 0)
+        pages = template.pages - (self._later[place] if batch == self._to else 0)
         titles = len(taken.titles)
         return titles if 10 * titles >= _TENTHS * pages else 0
 

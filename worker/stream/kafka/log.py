@@ -44,7 +44,7 @@ READ_BYTES: Final = 2 << 20
 POSITION_TIMEOUT_MS: Final = 1000
 NEW_PARTITION_MS: Final = 5000
 """How long it may take until each broker knows of a partition that others know of."""
-METADATA_MS: Final = 10_000
+METADATA_MS: Final = 5000
 """How long a broker may take to say which partitions a topic has."""
 
 

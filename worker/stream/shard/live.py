@@ -217,7 +217,7 @@ class LiveShard(LogSubscriber):
         found = self.index.earliest_near(pending.queries(asked), expired)
         if claims.flags is not None:
             self._look_for_own(pending, asked, found, expired)
-        hits = np.flatnonzero(found.slots >= 0)
+        hits = (found.slots >= 0).nonzero()[0]
         urls = self.index.urls(found.slots[hits])
         orders = _orders_of(found, hits)
         return Answer(
@@ -225,8 +225,8 @@ class LiveShard(LogSubscriber):
             writer=self.policy.writer,
             batch=pending.offset,
             shard=self.number,
-            void=np.flatnonzero(void).astype("<u4").tobytes(),
-            place=np.flatnonzero(asked)[hits].astype("<u4").tobytes(),
+            void=void.nonzero()[0].astype("<u4").tobytes(),
+            place=asked.nonzero()[0][hits].astype("<u4").tobytes(),
             original_batch=found.batches[hits].astype("<i8").tobytes(),
             original_place=found.places[hits].astype("<u4").tobytes(),
             distance=_known(found.distances[hits]),
@@ -361,10 +361,10 @@ class LiveShard(LogSubscriber):
             self.sealed.popleft()
         if up_to <= self._sealed_to:
             return
-        left = Entries.concatenate(self._open).after(up_to)
+        left = [] if up_to >= self.standing.to else [Entries.concatenate(self._open).after(up_to)]
         self._sealed_to = up_to
-        self._open, self._open_clocks = [left], [clock for clock in self._open_clocks if clock[0] > up_to]
-        self._open_count, self._open_bytes = len(left), sum(map(len, left.urls))
+        self._open, self._open_clocks = left, [clock for clock in self._open_clocks if clock[0] > up_to]
+        self._open_count, self._open_bytes = sum(map(len, left)), sum(len(url) for part in left for url in part.urls)
 
     def frozen(self) -> Frozen | None:
         """The shard as of now, or None while survivors are in no sealed block yet, or nothing was ever decided."""
