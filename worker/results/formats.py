@@ -71,6 +71,6 @@ def write_parquet(rows: Iterator[Row], names: Sequence[str], out: Path) -> None:
         **dict.fromkeys(COUNTS, pa.int64()),
     }
     schema = pa.schema([(name, types.get(name, pa.string())) for name in names])
-    with pq.ParquetWriter(out, schema, compression="zstd") as writer:
+    with pq.ParquetWriter(out, schema, compression="zstd", write_page_checksum=True) as writer:
         while group := list(islice(rows, _GROUP_ROWS)):
             writer.write_table(pa.Table.from_pylist(group, schema=schema))

@@ -11,7 +11,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from crawler_plugin.wire.errors import UsageError
@@ -21,7 +20,7 @@ from worker.index.entries import Entries
 from worker.places import Folder
 from worker.scan.judge.earlier import records_of_survivors
 from worker.scan.records.exported import EXPORTED, MANIFEST, ExportedFile, Manifest, digest_of, seal
-from worker.scan.records.files import RecordWriter, as_usage_error
+from worker.scan.records.files import RecordWriter, as_usage_error, parquet
 from worker.scan.records.schema import stamped, words_of
 
 _FILE_ROWS: Final = 1 << 20
@@ -93,12 +92,12 @@ def _written(target: Folder, reading: Scheme) -> tuple[list[ExportedFile], dict[
     last = None
     for name in target.names(_SUFFIX):
         shown = f"{target}/{name}"
-        with target.open(name) as stream, as_usage_error(shown), pq.ParquetFile(stream) as parquet:
+        with target.open(name) as stream, as_usage_error(shown), parquet(stream) as earlier:
             digest = digest_of(stream)
-            found, rows = parquet.schema_arrow, parquet.metadata.num_rows
+            found, rows = earlier.schema_arrow, earlier.metadata.num_rows
             if name != _name(len(files)) or not found.equals(EXPORTED) or words_of(found) != reading or not rows:
                 raise UsageError(f"{target} holds other records: name a folder that is empty or not there with --out")
-            group = parquet.read_row_group(parquet.num_row_groups - 1)
+            group = earlier.read_row_group(earlier.num_row_groups - 1)
             (last,) = group.slice(len(group) - 1).to_pylist()
         files.append(ExportedFile(name, rows, target.size(name) or 0, digest))
     return files, last

@@ -168,7 +168,12 @@ class _Columns:
         self._stack = ExitStack()
         beside = self._stack.enter_context(self._target.replaced(name))
         self._writer = pq.ParquetWriter(
-            beside, _AS_STORED, compression="zstd", use_dictionary=_WORDS, write_statistics=["file"]
+            beside,
+            _AS_STORED,
+            compression="zstd",
+            use_dictionary=_WORDS,
+            write_statistics=["file"],
+            write_page_checksum=True,
         )
         self._held: list[pa.RecordBatch] = []
         self._rows = self._written = 0

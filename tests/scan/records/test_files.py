@@ -39,3 +39,17 @@ def test_records_that_another_program_wrote_are_taken_and_what_is_none_is_named(
     pq.write_table(others.replace_schema_metadata(), tmp_path / "others.parquet")
     with pytest.raises(Refused, match="their scheme is 0000000000000000"):
         judged(tmp_path / "4", tmp_path / "others.parquet")
+
+
+def test_a_bit_that_changed_on_the_disk_is_found_in_each_column(tmp_path: Path, records: Path) -> None:
+    file = sorted(records.glob("*.parquet"))[0]
+    whole, group = file.read_bytes(), pq.read_metadata(file).row_group(0)
+    (tmp_path / "damaged").mkdir()
+    for number in range(group.num_columns):
+        column = group.column(number)
+        damaged = bytearray(whole)
+        begin = column.dictionary_page_offset or column.data_page_offset
+        damaged[begin + column.total_compressed_size - 1] ^= 0x40
+        (tmp_path / "damaged" / file.name).write_bytes(damaged)
+        with pytest.raises(UsageError, match="cannot be read as records"):
+            judged(tmp_path / f"{number}", tmp_path / "damaged")

@@ -59,3 +59,14 @@ def test_hex_digits_are_read_as_python_reads_them() -> None:
     for wrong in ("00ff7", "00ff7aa", "00ff7g", "00ff7\u00e4"):
         with pytest.raises(ValueError, match=r"a word (does not have 6|has a character that is no) hex digit"):
             from_hex(pa.array([wrong]), 3)
+
+
+def test_damage_is_told_of_the_file_that_has_it(columns: VerdictColumns, tmp_path: Path) -> None:
+    file = tmp_path / "verdicts/c.parquet"
+    column = pq.read_metadata(file).row_group(1).column(0)
+    damaged = bytearray(file.read_bytes())
+    begin = column.dictionary_page_offset or column.data_page_offset
+    damaged[begin : begin + 9] = b"\xff" * 9
+    file.write_bytes(damaged)
+    with pytest.raises(UsageError, match=r"(?s)c\.parquet is no whole Parquet file .* run it again"):
+        list(columns.batches(("url", "n")))

@@ -13,7 +13,6 @@ from typing import Any, BinaryIO, Final
 import msgspec
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from crawler_plugin.wire.errors import Refused, UnreadableRecord, UsageError
 from crawler_plugin.wire.messages import Order
@@ -23,7 +22,7 @@ from worker.index.entries import COLUMNS, OPTIONAL, Entries
 from worker.operations.copy_index import Row
 from worker.operations.import_index import Export
 from worker.places import Folder
-from worker.scan.records.files import as_usage_error
+from worker.scan.records.files import as_usage_error, parquet
 from worker.scan.records.schema import SCHEMA, refuse_incomplete
 
 MANIFEST: Final = "_export.json"
@@ -134,10 +133,10 @@ def _all_rows(source: Folder, manifest: Manifest) -> Iterator[Row]:
     """All survivors; raises ``UsageError`` if a file holds something else."""
     for file in manifest.files:
         name = f"{source}/{file.name}"
-        with source.open(file.name) as stream, as_usage_error(name), pq.ParquetFile(stream) as parquet:
-            if not parquet.schema_arrow.equals(EXPORTED):
+        with source.open(file.name) as stream, as_usage_error(name), parquet(stream) as found:
+            if not found.schema_arrow.equals(EXPORTED):
                 raise UsageError(f"{name} does not have the columns of an export: export anew")
-            for batch in parquet.iter_batches(_AT_ONCE):
+            for batch in found.iter_batches(_AT_ONCE):
                 refuse_incomplete(name, batch)
                 yield from _rows(batch)
 

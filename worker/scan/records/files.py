@@ -28,7 +28,12 @@ class RecordWriter:
 
     def __init__(self, target: Path, schema: pa.Schema) -> None:
         self._writer: Final = pq.ParquetWriter(
-            target, schema, compression="zstd", use_dictionary=_WORDS, write_statistics=["file", "fetched", "scheme"]
+            target,
+            schema,
+            compression="zstd",
+            use_dictionary=_WORDS,
+            write_statistics=["file", "fetched", "scheme"],
+            write_page_checksum=True,
         )
         self._held: list[pa.RecordBatch] = []
         self._rows = 0
@@ -77,7 +82,7 @@ def about_records(name: str, file: BinaryIO) -> AboutRecords:
         UsageError: it is no Parquet, or is damaged.
     """
     with file, as_usage_error(name):
-        found = pq.ParquetFile(file)
+        found = parquet(file)
         words = found.schema_arrow.metadata or {}
         kept = {**words, **(found.metadata.metadata or {})}
         archive, passed_over = kept.get(_ARCHIVE.encode()), kept.get(_PASSED_OVER.encode(), b"{}")
@@ -96,10 +101,10 @@ def records_in(name: str, file: BinaryIO | Path, scheme: Scheme, rows: int) -> I
         UsageError: it holds no records, or is damaged.
         Refused: they were made with other settings than ``scheme`` says.
     """
-    with as_usage_error(name), pq.ParquetFile(file) as parquet:
-        refuse_others(name, parquet.schema_arrow, (), scheme)
-        for batch in parquet.iter_batches(rows, columns=SCHEMA.names):
-            refuse_others(name, parquet.schema_arrow, batch.column("scheme").unique().to_pylist(), scheme)
+    with as_usage_error(name), parquet(file) as found:
+        refuse_others(name, found.schema_arrow, (), scheme)
+        for batch in found.iter_batches(rows, columns=SCHEMA.names):
+            refuse_others(name, found.schema_arrow, batch.column("scheme").unique().to_pylist(), scheme)
             refuse_incomplete(name, batch)
             yield batch if batch.schema.equals(SCHEMA) else _cast(batch)
 
@@ -109,10 +114,17 @@ def _cast(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
 
+def parquet(file: BinaryIO | Path) -> pq.ParquetFile:
+    """The Parquet file, whose pages are compared with their checksums, if they have any, when they are read."""
+    return pq.ParquetFile(file, page_checksum_verification=True)
+
+
 @contextmanager
 def as_usage_error(name: str) -> Iterator[None]:
     """Turns errors about a file of this name that is no Parquet, or is damaged, into ``UsageError``."""
     try:
         yield
-    except (pa.ArrowException, msgspec.DecodeError) as error:
+    except (pa.ArrowException, msgspec.DecodeError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # of the disk; Arrow's own have no number
+            raise
         raise UsageError(f"{name} cannot be read as records ({error}): make it anew, or leave it out") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -89,7 +90,7 @@ class VerdictColumns:
             for group in range(source.num_row_groups):
                 rows = source.metadata.row_group(group).num_rows
                 if at < end and begin < at + rows:
-                    for batch in source.iter_batches(_BATCH_ROWS, row_groups=[group], columns=list(columns)):
+                    for batch in self._batches_of(name, source, group, columns):
                         low, high = max(0, begin - at), min(batch.num_rows, end - at)
                         if low < high:
                             yield batch.slice(low, high - low).select(list(columns))
@@ -97,12 +98,24 @@ class VerdictColumns:
                 else:
                     at += rows
 
+    def _batches_of(self, name: str, source: Any, group: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        with self._whole(name):
+            yield from source.iter_batches(_BATCH_ROWS, row_groups=[group], columns=list(columns))
+
     def _opened(self, name: str, file: Any) -> Any:
+        with self._whole(name):
+            return self._pq.ParquetFile(file, page_checksum_verification=True)
+
+    @contextmanager
+    def _whole(self, name: str) -> Iterator[None]:
         try:
-            return self._pq.ParquetFile(file)
-        except (ValueError, OSError) as error:  # Arrow's errors are values
+            yield
+        except (ValueError, OSError) as error:  # Arrow's errors are values, or have no number
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
             raise UsageError(
-                f"{self._folder.path(name)} is no whole Parquet file ({error}): let the command that wrote it end"
+                f"{self._folder.path(name)} is no whole Parquet file ({error}): let the command that wrote it end, or "
+                "run it again"
             ) from error
 
 
