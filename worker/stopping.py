@@ -49,6 +49,11 @@ class AskedToStop:
             self._stop()
 
 
+def interrupt() -> None:
+    """For ``AskedToStop.tell``, while nothing has begun that must end in order."""
+    raise KeyboardInterrupt
+
+
 @contextmanager
 def unwound_by(signals: Sequence[signal.Signals], end: Callable[[int], None]) -> Iterator[None]:
     """The first of these signals calls ``end``, which raises, so that the block is left in order; others do nothing."""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import signal
+import socket
+import subprocess
 import sys
 from pathlib import Path
 
@@ -16,6 +19,7 @@ import pytest
 from crawler_plugin.wire.outcomes import Verdict
 from tests.scan.archives import some_pages, write_jsonl, write_warc
 from tests.scan.inputs.written import with_codec
+from tests.test_imports import ROOT
 from worker.cli import _installed as installed
 from worker.cli.main import main
 from worker.cli.scan import _how_far
@@ -128,6 +132,23 @@ def test_what_a_scan_writes_is_none_of_its_inputs_when_it_goes_on(
     assert main([*command, "--resume"]) == 0
     assert len(rows(Path("out"))) == len(PAGES)
     assert json.loads(Path("out/summary.json").read_text())["dead_letters"] == {}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("command", ["scan", "fingerprint"])
+def test_it_stops_while_a_server_does_not_answer(tmp_path: Path, command: str, number: signal.Signals) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        url = f"http://127.0.0.1:{mute.getsockname()[1]}/pages.jsonl"
+        process = subprocess.Popen(
+            [sys.executable, "-m", "worker", command, url, "--out", str(tmp_path / "out")],
+            cwd=ROOT,
+            env=os.environ | {"DEDUP_CONFIG": ""},
+        )
+        connection, _ = mute.accept()
+        with connection:
+            assert connection.recv(1)
+            process.send_signal(number)
+            assert process.wait(300) == 130
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -21,7 +21,7 @@ from worker.cli._archives import (
 )
 from worker.cli._installed import require
 from worker.cli._output_file import name_given, place_given
-from worker.stopping import AskedToStop
+from worker.stopping import AskedToStop, interrupt
 
 if TYPE_CHECKING:
     from worker.config import Settings
@@ -67,6 +67,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     from worker.scan.inputs.find import find_archives
 
     asked = AskedToStop()
+    asked.tell(interrupt)  # a server may take a file's request and never answer it
     settings = load()
     target: Folder = arguments.out
     archives = find_archives(
@@ -76,6 +77,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         without=Path(target.where) if target.is_here else None,
         follow_links=arguments.follow_links,
     )
+    asked.tell(lambda: None)
     say_what_is_read(archives)
     say(f"memory: {memory_of_parsers(settings)}")
     size = bytes_in_all(archives)

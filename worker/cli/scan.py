@@ -29,7 +29,7 @@ from worker.cli._archives import (
 )
 from worker.cli._installed import require
 from worker.cli._output_file import name_given, path_here
-from worker.stopping import AskedToStop
+from worker.stopping import AskedToStop, interrupt
 from worker.terminal import aligned, fitted
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     from worker.scan.scan import begun, scan
 
     asked = AskedToStop()
+    asked.tell(interrupt)  # a server may take a file's request and never answer it
     settings = load()
     folder: Path = arguments.out
     try:
@@ -100,13 +101,14 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         raise UsageError(
             f"{shown} cannot be looked at ({error.strerror}): name a file or folder that this program can read"
         ) from error
+    asked.tell(lambda: None)
     say_what_is_read(task.archives)
     say(f"{memory_of_index(settings)}; {memory_of_parsers(settings)}")
     size = bytes_in_all(task.archives)
     found = None
     line: Callable[[Done, Done, float], str] = partial(_how_far, size=size)
     with progress(line) as tell, suppress(KeyboardInterrupt):
-        found = scan(task, settings, plan, asked.by_now, tell, lambda: asked.tell(_interrupt))
+        found = scan(task, settings, plan, asked.by_now, tell, lambda: asked.tell(interrupt))
     if found is None:
         say("stopped; the same command with --resume goes on from here")
         return INTERRUPTED
@@ -137,10 +139,6 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     if arguments.strict and dead:
         raise CheckFailed(f"{dead} pages or records could not be read: {folder}/dead-letters.jsonl says which, and why")
     return 0
-
-
-def _interrupt() -> None:
-    raise KeyboardInterrupt
 
 
 def _task(arguments: argparse.Namespace, settings: Settings, *, is_begun: bool) -> Any:
