@@ -113,7 +113,7 @@ class Pipeline(Component):
 
         try:
             ItemAdapter(item)[field] = told
-        except (KeyError, AttributeError, TypeError, ValueError):
+        except Exception:  # an item's own code may raise anything
             self._delivery.log.skip(
                 stats.UNTOLD,
                 f"a {type(item).__name__} takes no verdict: declare the field {field!r} in it, or name another one, or "

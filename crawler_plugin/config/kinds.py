@@ -23,7 +23,9 @@ OUR_FIELDS: Final = (
     *("dedup", "dedup_scope", "dedup_store", "dedup_pardon"),
 )
 """The fields that the plugin reads from an item, by our names; ``DEDUP_FIELDS`` maps them to the item's names."""
-_ANY: Final = re.compile(r".+", re.DOTALL)
+_ANY: Final = re.compile(r"[^\ud800-\udfff]+")
+"""Python reads a byte that is not UTF-8, as in a file's name, as half of a surrogate pair, which no other program
+takes."""
 _SERVER: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:,\[\]/]+):([0-9]{1,5})")
 _ADDRESS: Final = re.compile(r"(?:(.+):)?([0-9]{1,5})", re.DOTALL)
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]*")

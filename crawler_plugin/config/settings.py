@@ -135,6 +135,7 @@ class PluginSettings:
         )
         if are_merged:
             reader.refuse_without_effect(read)
+            reader.refuse_odd_folder(folder)
         reader.raise_problems()
         return read
 
@@ -220,6 +221,11 @@ class _Reader:
             self._refuse_set("DEDUP_CAPTURE = True", "DEDUP_AWAIT_RESPONSES")
         if not read.drop:
             self._refuse_set("DEDUP_DROP = True", *names[1:])
+
+    def refuse_odd_folder(self, folder: str | None) -> None:
+        """Collect a ``JOBDIR`` whose name is not UTF-8: the crawl's name and its state's are made of it."""
+        if folder and os.fsencode(folder).decode(errors="ignore") != os.fspath(folder):
+            self._problems["JOBDIR"] = [f"JOBDIR={folder!r}: its name is not UTF-8, give it another one"]
 
     def _refuse_set(self, needed: str, *names: str) -> None:
         for name in names:

@@ -45,6 +45,13 @@ class PageItem(scrapy.Item):
     content_type = scrapy.Field()
 
 
+class PageDict(dict[str, Any]):
+    """Takes no field but those of its class, and says so in its own way."""
+
+    def __setitem__(self, name: str, value: object) -> None:
+        raise RuntimeError(name)
+
+
 @dataclass
 class PageData:
     url: str
@@ -90,7 +97,7 @@ class KindsSpider(SiteSpider):
             "status": response.status,
             "content_type": response.headers.get("Content-Type"),
         }
-        kinds = (dict, PageItem, PageData, PageAttrs)
+        kinds = (PageDict, PageItem, PageData, PageAttrs)
         number = int(response.url.rpartition("/")[2])
         yield kinds[number % len(kinds)](**fields)
 

@@ -239,7 +239,7 @@ def test_a_dry_run_drops_nothing_and_counts_what_it_would_and_items_without_the_
     assert sum(counted(ended, "would_drop/").values()) == 4
     assert ended.log.count("DEDUP_DRY_RUN: would drop a ") == 4
     assert kept.read_bytes() == b""
-    assert ended.dedup["untold"] == 6, "of an Item, a dataclass and an attrs class, each twice"
+    assert ended.dedup["untold"] == 8, "of a dict, an Item, a dataclass and an attrs class, each twice"
     assert ended.log.count("takes no verdict: declare the field 'dedup' in it") == 1
 
 
