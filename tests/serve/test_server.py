@@ -6,12 +6,15 @@ import threading
 from pathlib import Path
 
 import pytest
+from tornado.httputil import HTTPHeaders, RequestStartLine
 
 from crawler_plugin.wire.errors import Refused, Unavailable, UsageError
 from tests.serve.served import SMALL, TEXT, Reply, Served, all_that_comes, page, serving, text_of
+from tests.waiting import DEADLINE_SECONDS
 from worker.config import Settings
 from worker.local import Deduplicator
-from worker.serve import server
+from worker.serve import exchange, server
+from worker.serve.exchange import Exchange
 from worker.serve.server import ServeTask, listening, token_in
 
 PAGE = b"POST /judge?url=http://a.example/ HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\n"
@@ -57,7 +60,10 @@ def test_one_connection_too_many_takes_the_place_of_the_one_that_is_quiet_for_lo
             assert half.recv(1000).startswith(b"HTTP/1.1 200 ")
 
 
-def test_it_ends_when_what_was_taken_is_answered_and_takes_nothing_more(tmp_path: Path) -> None:
+def test_it_ends_when_what_was_taken_is_answered_and_takes_nothing_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exchange, "_LINGER_SECONDS", DEADLINE_SECONDS)
     replies: list[Reply] = []
     with serving(tmp_path) as served:
         kept = served.connected(PAGE + b"<p>")
@@ -66,7 +72,13 @@ def test_it_ends_when_what_was_taken_is_answered_and_takes_nothing_more(tmp_path
         asking = threading.Thread(target=lambda: replies.append(served.judge("http://b.example/", TEXT.encode() * 900)))
         asking.start()
         asking.join(0.01)
-        served.stop()
+        served.begin_to_stop()
+        assert half.recv(1000).startswith(b"HTTP/1.1 503 ")
+        kept.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n")
+        told = kept.recv(1000)
+        assert told.startswith(b"HTTP/1.1 503 ") and b"Connection: close" in told
+        half.sendall(b"<p>")
+        served.wait()
         asking.join()
         assert all_that_comes(kept) == all_that_comes(half) == b""
         with pytest.raises(ConnectionError):
@@ -74,6 +86,23 @@ def test_it_ends_when_what_was_taken_is_answered_and_takes_nothing_more(tmp_path
     (reply,) = replies
     with Deduplicator(tmp_path) as local:
         assert local.judged == (2 if reply.status == 200 else 1)
+
+
+def test_a_page_whose_body_is_read_after_the_stop_is_refused_and_not_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_head = Exchange.headers_received
+
+    def read_head_and_stop(self: Exchange, start_line: RequestStartLine, headers: HTTPHeaders) -> None:
+        read_head(self, start_line, headers)
+        served.begin_to_stop()
+
+    monkeypatch.setattr(Exchange, "headers_received", read_head_and_stop)
+    with serving(tmp_path) as served, served.connected(PAGE + b"<p>") as client:
+        answer = all_that_comes(client)
+    with Deduplicator(tmp_path) as local:
+        assert local.judged == 0
+    assert answer.startswith(b"HTTP/1.1 503 ") and b"Retry-After" in answer
 
 
 def test_a_second_one_on_the_same_state_is_refused(tmp_path: Path) -> None:

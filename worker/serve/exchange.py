@@ -17,7 +17,7 @@ from worker.serve.asked_pages import JSON, JSON_LINES, RequestRefused, about_pag
 from worker.serve.one_page import OnePage
 from worker.serve.openapi import DESCRIPTION
 from worker.serve.page_lines import PageLines
-from worker.serve.service import Service
+from worker.serve.service import STOPPING, Service
 
 METHODS: Final = {"/judge": "POST", "/seen": "GET", "/openapi.json": "GET"}
 _LINGER_SECONDS: Final = 2.0
@@ -87,6 +87,7 @@ class Exchange(HTTPMessageDelegate):
         if self._lingers:
             self._lingers.cancel()
             self.connection.finish()
+            self._over()
         if self._reader is None:
             return
         self._service.quiet.pop(self.owner, None)
@@ -114,6 +115,8 @@ class Exchange(HTTPMessageDelegate):
         headers = HTTPHeaders({"Content-Type": content_type, "Cache-Control": "no-store"} | more)
         if challenge := _CHALLENGES.get(status):
             headers.add(*challenge)
+        if self._service.is_stopping:
+            headers["Connection"] = "close"
         line = ResponseStartLine("HTTP/1.1", status, HTTPStatus(status).phrase)
         return self.connection.write_headers(line, headers, None if self._method == "HEAD" else body)
 
@@ -132,7 +135,7 @@ class Exchange(HTTPMessageDelegate):
         if isinstance(self._reader, PageLines):
             self._reader.stop()
         elif self.owner in self._service.quiet:
-            self.connection.close()
+            self._refuse(RequestRefused(503, STOPPING), is_early=True, lingers=True)
 
     async def _take(self, reader: BodyReader, chunk: bytes) -> None:
         try:
@@ -150,11 +153,12 @@ class Exchange(HTTPMessageDelegate):
         if refused.status == HTTPStatus.METHOD_NOT_ALLOWED:
             more["Allow"] = METHODS[self._path]
         self.begin(refused.status, JSON, more, body)
+        self._over()
         if lingers:
+            self._service.open.add(self)
             self._lingers = asyncio.get_running_loop().call_later(_LINGER_SECONDS, self.connection.finish)
         else:
             self.connection.finish()
-        self._over()
 
     def _over(self) -> None:
         self.is_over = True

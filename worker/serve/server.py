@@ -38,6 +38,8 @@ _UNBOUNDED: Final = 1 << 62
 """Bytes; bodies are bounded where they are read, so that it is told what is too large."""
 _LEAST_TOKEN: Final = 16
 _LOOK_SECONDS: Final = 0.02
+_LAST_SECONDS: Final = 0.5
+"""For so long a service that stops answers 503 on kept connections: the next request may be on its way."""
 _BUSY: Final = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 WhenAsked: TypeAlias = Callable[[Callable[[], None]], None]
 
@@ -156,12 +158,11 @@ async def _drain(server: HTTPServer, service: Service, seconds: float) -> None:
     exchanges: list[Exchange] = list(service.open)
     for exchange in exchanges:
         exchange.stop()
-    busy = {exchange.owner for exchange in service.open}
-    for connection in [each for each in service.quiet if each not in busy]:
-        connection.stream.close()
+    loop = asyncio.get_running_loop()
+    last = loop.time() + _LAST_SECONDS
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
-            while service.open:
+            while service.open or (service.quiet and loop.time() < last):
                 await asyncio.sleep(_LOOK_SECONDS)
     await server.close_all_connections()
 

@@ -47,7 +47,7 @@ class Service:
         self.token: Final = token
         self.room: Final = RoomForPages(held_bytes)
         self.open: Final = set[Any]()
-        """Requests without an answer."""
+        """Requests without an answer, or whose rest is still read."""
         self.quiet: Final = dict[Any, None]()
         """Connections whose client is to go on, the one first that has been quiet for longest."""
         self.is_stopping = False
