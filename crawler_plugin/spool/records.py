@@ -158,7 +158,7 @@ class SpooledRecord(NamedTuple):
         """
         try:
             return msgspec.json.decode(self.page().value, type=Destination)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise UnreadableRecord(f"a record of a spool: {error}") from error
 
 

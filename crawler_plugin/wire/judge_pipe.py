@@ -123,7 +123,7 @@ def _read(pipe: IO[bytes], kind: Any, most: int) -> Any:
         raise UnreadableRecord(f"a frame of {length} bytes, more than {most}")
     try:
         return msgspec.msgpack.decode(_exactly(pipe, length), type=kind)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UnreadableRecord(f"no frame: {error}") from error
 
 

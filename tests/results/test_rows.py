@@ -138,6 +138,13 @@ def test_other_lines_are_refused(line: bytes) -> None:
         list(pageless_records([line.replace(b'"reason"', b'"unreason"').replace(b'"url"', b'"earl"')]))
 
 
+def test_a_line_that_is_not_utf_8_is_refused() -> None:
+    with pytest.raises(UnreadableRecord, match="not a verdict"):
+        read_line(scan_line(DEAD).replace(b"a.example", b"\xff"))
+    with pytest.raises(UnreadableRecord, match="not a dead letter"):
+        list(pageless_records([dead_letter_line(DEAD).replace(b"a.example", b"\xff")]))
+
+
 def test_a_row_of_a_crawl_is_no_line_of_a_scan() -> None:
     with pytest.raises(UnreadableRecord, match="it has no file or no id"):
         read_line(line_of(job_row(VERDICT)))

@@ -27,8 +27,8 @@ def test_it_is_read_as_it_was_written_until_the_scan_has_ended(tmp_path: Path) -
     assert ScanPlan.read(tmp_path) is None
 
 
-@pytest.mark.parametrize("content", ["", "{}", '{"archives": 1}'])
-def test_one_that_cannot_be_read_is_refused(tmp_path: Path, content: str) -> None:
-    (tmp_path / "progress.json").write_text(content)
+@pytest.mark.parametrize("content", [b"", b"{}", b'{"archives": 1}', b'{"archives": [["\xff", "warc", 9]]}'])
+def test_one_that_cannot_be_read_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "progress.json").write_bytes(content)
     with pytest.raises(Refused, match="another folder"):
         ScanPlan.read(tmp_path)

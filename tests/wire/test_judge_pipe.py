@@ -62,7 +62,8 @@ def test_a_frame_that_is_torn_is_the_end_and_any_other_is_none() -> None:
     for length in range(len(whole)):
         with pytest.raises(EOFError):
             read_said(BytesIO(whole[:length]))
-    for wrong in (b"\xff" * 8, (MOST_SAID + 1).to_bytes(4, "little"), b"\x01\0\0\0\xc1", b"\x01\0\0\0\x80"):
+    not_text = whole.replace(b"sketch", b"\xff" * 6)
+    for wrong in (b"\xff" * 8, (MOST_SAID + 1).to_bytes(4, "little"), b"\x01\0\0\0\xc1", b"\x01\0\0\0\x80", not_text):
         with pytest.raises(UnreadableRecord):
             read_said(BytesIO(wrong))
     with pytest.raises(UnreadableRecord):

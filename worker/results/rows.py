@@ -111,7 +111,7 @@ def read_line(line: bytes) -> Verdict:
     """
     try:
         verdict = msgspec.json.decode(line, type=Verdict)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UnreadableRecord(f"not a verdict on a page: {error}") from error
     if not verdict.file or verdict.id is None:
         raise UnreadableRecord("not a verdict on a page: it has no file or no id")
@@ -129,7 +129,7 @@ def pageless_records(lines: Iterable[bytes]) -> Iterator[Verdict]:
         try:
             row = msgspec.json.decode(line, type=dict[str, Any])
             letter = msgspec.convert(row | {"url": row["url"] or "", "verdict": DEAD}, Verdict)
-        except (msgspec.DecodeError, RecursionError, KeyError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError) as error:
             raise UnreadableRecord(f"not a dead letter: {error}") from error
         if row["url"] is None:
             yield letter

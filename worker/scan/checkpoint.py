@@ -44,7 +44,7 @@ class ScanPlan(msgspec.Struct, frozen=True, kw_only=True):
             return msgspec.json.decode(file.read_bytes(), type=cls)
         except FileNotFoundError:
             return None
-        except (OSError, msgspec.DecodeError) as error:
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise Refused(f"{file} does not say which scan was begun ({error}): scan into another folder") from error
 
     @staticmethod

@@ -142,6 +142,13 @@ def test_bytes_that_nobody_wrote_are_damage_and_nothing_else(spool: bytes) -> No
             begun.page()
 
 
+def test_a_destination_that_is_not_utf_8_is_unreadable() -> None:
+    record = record_at(reader(encode(page(value=b'{"topic": "\xff"}'))), 0)
+    assert record is not None
+    with pytest.raises(UnreadableRecord, match="a record of a spool"):
+        record.destination()
+
+
 def test_damage_names_every_page_of_which_the_key_is_whole() -> None:
     records = [bytearray(encode(page(number))) for number in range(3)]
     for record in records[:2]:

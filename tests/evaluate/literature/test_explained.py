@@ -84,7 +84,7 @@ def test_an_explanation_travels_at_any_width(explainer: Explainer, bits: int) ->
     assert Explained.decode(explained.encode()) == explained
 
 
-@pytest.mark.parametrize("torn", [b"", b"[]", b'{"bits": 64}', b"\xff"])
+@pytest.mark.parametrize("torn", [b"", b"[]", b'{"bits": 64}', b"\xff", b'{"language": "\xff"}'])
 def test_what_is_no_explanation_is_refused(torn: bytes) -> None:
     with pytest.raises(ValueError, match="not an explained fingerprint"):
         Explained.decode(torn)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import msgspec
@@ -45,6 +46,19 @@ def test_a_line_that_is_no_verdict_is_named_by_its_place(tmp_path: Path) -> None
     told = rf"verdicts\.jsonl, at byte {len(first)}: not a verdict"
     with VerdictLines(path) as lines, pytest.raises(UsageError, match=told):
         list(lines.rows())
+
+
+def test_a_large_file_without_line_ends_is_refused_after_a_bounded_part_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "disk.img"
+    with path.open("wb") as file:
+        file.truncate(1 << 28)
+    tracemalloc.start()
+    try:
+        with VerdictLines(path) as lines, pytest.raises(UsageError, match=r"at byte 0: .*name the verdicts\.jsonl of"):
+            list(lines.rows())
+        assert tracemalloc.get_traced_memory()[1] < 1 << 28
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_folder_without_verdicts_is_a_usage_error(tmp_path: Path) -> None:

@@ -61,6 +61,12 @@ def test_no_flipped_bit_of_the_manifest_goes_unseen(export: Folder) -> None:
         pytest.fail(f"byte {place} of {len(content)}, {content[place : place + 1]!r}")
 
 
+def test_a_manifest_that_is_not_utf_8_is_damaged(export: Folder) -> None:
+    Path(export.path(MANIFEST)).write_bytes(b'{"sha256": "\xff"}')
+    with pytest.raises(Refused, match=r"is damaged.*copy it again"):
+        whole(export, SCHEME)
+
+
 def test_an_export_of_other_settings_is_for_seed(export: Folder) -> None:
     other = Scheme.of({**dict(SCHEME.entries), "near.k": 2})
     with pytest.raises(Refused, match=r"with other settings: near\.k.*`python -m worker index seed "):

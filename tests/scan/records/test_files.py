@@ -30,6 +30,10 @@ def test_records_that_another_program_wrote_are_taken_and_what_is_none_is_named(
     (tmp_path / "cut.parquet").write_bytes((tmp_path / "odd.parquet").read_bytes()[:-9])
     with pytest.raises(UsageError, match="cannot be read as records"):
         judged(tmp_path / "2", tmp_path / "cut.parquet")
+    words = {"crawl-dedup.passed-over": b'{"\xff": 1}'}
+    pq.write_table(table.replace_schema_metadata(words), tmp_path / "bytes.parquet")
+    with pytest.raises(UsageError, match="cannot be read as records"):
+        judged(tmp_path / "2", tmp_path / "bytes.parquet")
     with pytest.raises(UsageError, match="no column 'dead'"):
         judged(tmp_path / "3", tmp_path / "ours")
     (tmp_path / "empty").mkdir()

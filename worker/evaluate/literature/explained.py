@@ -84,7 +84,7 @@ class Explained:
         """
         try:
             return msgspec.json.decode(value, type=cls)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ValueError(f"not an explained fingerprint: {error}") from error
 
 

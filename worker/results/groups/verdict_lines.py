@@ -13,6 +13,8 @@ from worker.results.rows import VERDICTS, read_line
 
 _FIRST_BYTES: Final = 2048
 """Bytes in which nearly every line ends; for a longer line the next bytes are read as well."""
+_MOST_BYTES: Final = 64 * 1024 * 1024
+"""Bytes of the longest line that is read: a file of another kind may have no line ends at all."""
 
 
 class VerdictLines:
@@ -46,7 +48,7 @@ class VerdictLines:
         """
         begin = 0
         with self.path.open("rb") as file:
-            for line in file:
+            while line := file.readline(_MOST_BYTES):
                 yield begin, self._row(line, begin)
                 begin += len(line)
 

@@ -124,7 +124,7 @@ def _manifest(source: Folder, content: bytes) -> tuple[Manifest, bytes]:
         if manifest.version != _VERSION:
             raise UnreadableRecord(f"format version {manifest.version}, this program reads {_VERSION}")
         Scheme.decode(manifest.scheme.encode())
-    except (msgspec.DecodeError, UnreadableRecord) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, UnreadableRecord) as error:
         raise Refused(f"{source}/{MANIFEST} is damaged ({error}): copy it again from where it was exported") from error
     return manifest, digest
 

@@ -124,7 +124,7 @@ def as_usage_error(name: str) -> Iterator[None]:
     """Turns errors about a file of this name that is no Parquet, or is damaged, into ``UsageError``."""
     try:
         yield
-    except (pa.ArrowException, msgspec.DecodeError, OSError) as error:
+    except (pa.ArrowException, msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # of the disk; Arrow's own have no number
             raise
         raise UsageError(f"{name} cannot be read as records ({error}): make it anew, or leave it out") from error
