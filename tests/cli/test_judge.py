@@ -70,6 +70,8 @@ def test_groups_and_report_are_the_same_with_and_without_lines(
         (("fingerprint", "missing.warc", "--out", "out"), "missing.warc"),
         (("judge", "missing.parquet", "--out", "out"), "missing.parquet"),
         (("judge", "pages", "--out", "out"), "cannot be read as records"),
+        (("fingerprint", "pages", "--out", "o\udcff"), "argument --out: its bytes are not UTF-8: choose another name"),
+        (("judge", "pages", "--out", "o\udcff"), "argument --out: its bytes are not UTF-8: choose another name"),
         (("judge", "pages", "--out", "s3://bucket/a", "--lines"), "--lines needs an --out on this machine"),
     ],
 )

@@ -75,6 +75,8 @@ def test_standard_input_is_scanned_and_people_are_told_what_came_of_it(
         (["pages", "--out", "out", "--state", "pages"], "the state pages cannot be opened"),
         (["pages", "--out", "pages"], "--out pages: cannot be made"),
         (["pages", "--out", "out", "--url-field", ""], "no column '' (--url-field)"),
+        (["pages", "--out", "out", "--encoding", ""], "--encoding : no encoding has this name"),
+        (["pages", "--out", "o\udcff"], "argument --out: its bytes are not UTF-8: choose another name"),
         (["pages", "--out", "out", "--write", "all"], "argument --write"),
         (["pages", "--out", "out", "--set", "page.processes=-1"], "page.processes"),
         (["pages", "--out", "out", "--set", f"near.k={'9' * 5000}"], "near.k"),

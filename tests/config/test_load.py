@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,19 @@ def test_a_folder_in_place_of_the_file_is_refused(tmp_path: Path) -> None:
     assert f"{tmp_path} (--config): it is a folder" in refusal(tmp_path)
     Path("config.yaml").mkdir()
     assert "config.yaml" in refusal()
+
+
+def test_a_pipe_in_place_of_the_file_is_refused(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert f"{pipe} (--config): it is a pipe or a device; save its content in a file" in refusal(pipe)
+
+
+def test_a_file_that_is_too_large_for_one_of_settings_is_refused(tmp_path: Path) -> None:
+    large = written(tmp_path, "# settings\n" * 400_000)
+    assert f"{large} (--config): it has more than 4 MiB; name a file of settings" in refusal(large)
+    large.rename("config.yaml")
+    assert "config.yaml (in the current folder): it has more than 4 MiB" in refusal()
 
 
 def test_a_broken_file_does_not_hide_what_is_wrong_elsewhere(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def fields_given(arguments: argparse.Namespace) -> dict[str, str | None]:
     from worker.scan.inputs.transcoding import named_encoding
 
     chosen = {role: getattr(arguments, f"{role}_field") for role in ("url", "body", "text", "id")}
-    chosen["file_encoding"] = named_encoding(arguments.encoding) if arguments.encoding else None
+    chosen["file_encoding"] = None if arguments.encoding is None else named_encoding(arguments.encoding)
     return chosen
 
 

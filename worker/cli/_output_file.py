@@ -31,23 +31,32 @@ def path_here(name: str) -> Path:
     """A file or folder to write to; inputs may be URLs, outputs not.
 
     Raises:
-        ArgumentTypeError: it has no name, or is a URL, which would make a folder called ``s3:``.
+        ArgumentTypeError: it has no name, or one that is not UTF-8; or it is a URL, which would make a folder called
+            ``s3:``.
     """
     if _URL.match(name_given(name)):
         raise argparse.ArgumentTypeError(
             f"{name} is a URL, and results are written to this machine: name a path here, and copy its content to the "
             "URL when the command has ended"
         )
-    return Path(name)
+    return Path(_in_utf_8(name))
 
 
 def place_given(name: str) -> Folder:
     """A folder to write to, here or at a URL.
 
     Raises:
-        ArgumentTypeError: it has no name.
+        ArgumentTypeError: it has no name, or one that is not UTF-8.
     """
-    return Folder(name_given(name))
+    return Folder(_in_utf_8(name_given(name)))
+
+
+def _in_utf_8(name: str) -> str:
+    try:
+        name.encode()
+    except UnicodeEncodeError:  # files in the folder could not be opened by all libraries
+        raise argparse.ArgumentTypeError("its bytes are not UTF-8: choose another name") from None
+    return name
 
 
 @contextmanager

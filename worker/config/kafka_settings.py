@@ -9,7 +9,8 @@ from pydantic import FilePath, SecretStr
 from crawler_plugin.wire.kafka_client.token_sources import EXTENSIONS, HTTPS_URL
 from worker.config.section import Section, setting
 
-HOST_AND_PORT = r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}"
+PORT = r"(?:6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3})"
+HOST_AND_PORT = r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):" + PORT
 NAME = r"^[A-Za-z0-9._-]+$"
 
 

@@ -18,6 +18,8 @@ from worker.config.sources import FLAG, read_environment, read_file, read_flags
 
 DEFAULT_FILE: Final = Path("config.yaml")
 DEFAULT: Final = "default"
+MOST_BYTES: Final = 4 * 1024**2
+"""Size of the largest file of settings: YAML takes a second for each megabyte of comments."""
 _LOG_FORMAT: Final = "log.format"
 
 
@@ -109,20 +111,26 @@ def find_config_file(config: Path | None, environ: Mapping[str, str]) -> Path | 
     """``--config``, else ``DEDUP_CONFIG``, else ``config.yaml`` in the working directory if there is one, else None.
 
     Raises:
-        UsageError: what was named does not exist or is a folder.
+        UsageError: what was named does not exist, is no file, or is too large for one of settings.
     """
     if config is not None:
         named, by = config, "--config"
     elif environ.get("DEDUP_CONFIG"):
         named, by = Path(environ["DEDUP_CONFIG"]), "DEDUP_CONFIG"
+    elif DEFAULT_FILE.exists():
+        named, by = DEFAULT_FILE, "in the current folder"
     else:
-        return DEFAULT_FILE if DEFAULT_FILE.exists() else None
+        return None
     try:
-        is_folder, is_file = named.is_dir(), named.is_file()
+        is_folder, is_file, is_there = named.is_dir(), named.is_file(), named.exists()
     except OSError:  # a name that is too long for one
-        is_folder = is_file = False
+        is_folder = is_file = is_there = False
     if is_folder:
         raise UsageError(f"{named} ({by}): it is a folder; name the file in it")
+    if is_there and not is_file:
+        raise UsageError(f"{named} ({by}): it is a pipe or a device; save its content in a file and name that")
+    if is_there and named.stat().st_size > MOST_BYTES:
+        raise UsageError(f"{named} ({by}): it has more than {MOST_BYTES // 1024**2} MiB; name a file of settings")
     if not is_file:
         raise UsageError(f"{named} ({by}): there is no such config file; create it or name another one")
     return named

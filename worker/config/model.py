@@ -6,12 +6,13 @@ Building ``Settings()`` reads no file and no environment: it is the defaults. ``
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, FilePath
+from pydantic import BaseModel, ConfigDict, Field, FilePath, field_validator
 
 from worker.config.kafka_settings import KafkaSettings
 from worker.config.section import Section, setting
+from worker.places import is_url
 
 AUTO: Final = "auto"
 
@@ -97,7 +98,7 @@ class PageSettings(Section):
         "machine that is paused or busy says nothing about a page. Leave it, unless good pages become dead letters "
         "with the reason parser-timeout.",
         unit="seconds",
-        gt=0,
+        ge=0.0001,
         le=3600,
     )
     memory_mb: int = setting(
@@ -282,6 +283,13 @@ class IndexSettings(Section):
         ge=1,
         le=86400,
     )
+
+    @field_validator("state_dir", mode="before")
+    @classmethod
+    def _state_dir_is_here(cls, value: Any) -> Any:
+        if is_url(str(value)):
+            raise ValueError("a URL, and snapshots stay on this machine")
+        return value
 
 
 class OutputSettings(Section):
