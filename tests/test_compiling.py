@@ -14,6 +14,7 @@ import numba
 import numpy as np
 import pytest
 
+from tests.test_imports import ROOT
 from worker.compiling import compiler_of, cpu_name, digest_of, each_compilation
 
 EXERCISE = """
@@ -162,3 +163,18 @@ def test_the_kind_of_cpu_is_the_one_that_numba_is_told() -> None:
     assert cpu_name()
     done = run_python("-c", "from worker.compiling import cpu_name; print(cpu_name())", NUMBA_CPU_NAME="generic")
     assert done.stdout == "generic\n"
+
+
+def test_a_current_folder_that_is_gone_is_told_as_such(tmp_path: Path) -> None:
+    command = 'rmdir "$PWD" && exec "$0" -c "import worker.compiling"'
+    here = {**os.environ, "PYTHONPATH": str(ROOT)}
+    (tmp_path / "gone").mkdir()
+    ended = subprocess.run(
+        ["sh", "-c", command, sys.executable],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path / "gone",
+        env=here,
+    )
+    assert "as when the current folder was removed: change to a folder that exists" in ended.stderr

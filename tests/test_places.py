@@ -60,6 +60,13 @@ def test_what_cannot_be_written_says_where_and_what_to_do(bucket: str, tmp_path:
         Folder("odd://b").write("a", b"1")
 
 
+def test_a_file_that_another_process_has_replaced_at_the_same_time_is_told_as_such(tmp_path: Path) -> None:
+    place = Folder(str(tmp_path))
+    with pytest.raises(Unavailable, match="another process may be writing there: let it end"), place.replaced("a"):
+        place.write("a", b"2")
+    assert place.read("a") == b"2"
+
+
 def test_a_file_system_that_is_no_store_gets_the_file_under_another_name_first(tmp_path: Path) -> None:
     place = Folder(f"local://{tmp_path}/d")
     assert not place.is_here

@@ -27,6 +27,11 @@ try:
     from numba.core.registry import CPUDispatcher
     from numba.core.runtime import rtsys
     from numba.core.typing import make_concrete_template
+except FileNotFoundError as error:  # numba asks for the current folder
+    raise UsageError(
+        f"numba misses a file or folder ({error}), as when the current folder was removed: change to a folder that "
+        "exists, or install numba anew"
+    ) from error
 except Exception as error:  # anything that keeps numba from running: no wheel, no LLVM
     raise UsageError(
         f"numba cannot run here ({type(error).__name__}: {error}), and nothing works on pages or on the index without "

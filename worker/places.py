@@ -59,6 +59,13 @@ def file_system(url: str) -> tuple[Any, str]:
     return system, str(path)
 
 
+def next_move(*, is_gone: bool) -> str:
+    """What to do after a file could not be written; one that ``is_gone`` was removed while it was being written."""
+    if is_gone:
+        return "another process may be writing there: let it end, or name another place"
+    return "make room there, or check that this program can reach and use the place"
+
+
 class Folder:
     """A folder, which need not exist yet: it comes with the first file that is written. Names of files in it are
     relative, with ``/`` between folders.
@@ -186,7 +193,7 @@ class Folder:
                 raise
             said = error.strerror if isinstance(error, OSError) else None
             why = shown(said or f"{type(error).__name__}: {error}")
+            move = next_move(is_gone=self.is_here and isinstance(error, FileNotFoundError))
             raise Unavailable(
-                f"{shown(self.path(name))} cannot be {what} ({why}): make room there, or check that this program can "
-                "reach and use the place, then run the same command again"
+                f"{shown(self.path(name))} cannot be {what} ({why}): {move}, then run the same command again"
             ) from error

@@ -9,7 +9,7 @@ code  meaning
 0     fine
 1     a check was made and its answer is no
 2     usage or settings: the command, the file or the environment is wrong
-3     a broker, topic or port is not there: try again
+3     a broker, topic or port is not there, or no room to write: try again
 4     refused for safety: going on could make a verdict wrong
 70    a fault of this program, or memory ran out; its message says which
 ====  =====================================================================

@@ -313,6 +313,37 @@ def test_a_reader_that_goes_away_ends_the_process_quietly() -> None:
     assert (ended.returncode, ended.stderr) == (command_line.PIPE_CLOSED, "")
 
 
+def test_standard_output_without_room_is_told_in_a_sentence(tmp_path: Path) -> None:
+    command = f'ulimit -f 0; exec "$0" -m worker --print-config >"{tmp_path / "out"}"'
+    ended = subprocess.run(["sh", "-c", command, sys.executable], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert ended.returncode == Unavailable.exit_code
+    assert re.fullmatch(r"worker: error: .* has no room: make room there.*\(File too large\)\n", ended.stderr)
+
+
+@pytest.mark.parametrize(
+    ("closed", "k", "code"), [(">&-", 1, 0), ("2>&-", 1, 0), ("2>&-", 9, 2), ("<&- >&- 2>&-", 9, 2)]
+)
+def test_a_standard_stream_may_be_closed(closed: str, k: int, code: int) -> None:
+    command = f'exec "$0" -m worker --set near.k={k} --check-config {closed}'
+    ended = subprocess.run(["sh", "-c", command, sys.executable], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert (ended.returncode, "Traceback" in ended.stderr) == (code, False)
+
+
+def test_closed_standard_input_is_empty(tmp_path: Path) -> None:
+    command = f'exec "$0" -m worker scan - --out "{tmp_path / "out"}" --set page.processes=1 <&-'
+    ended = subprocess.run(["sh", "-c", command, sys.executable], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.startswith("0 pages")
+
+
+def test_a_character_that_standard_output_cannot_encode_is_printed_as_its_escape(tmp_path: Path) -> None:
+    (tmp_path / "é.yaml").write_text("")
+    command = [sys.executable, "-m", "worker", "--check-config", "--config", str(tmp_path / "é.yaml")]
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=ascii_only)
+    assert (ended.returncode, ended.stdout) == (0, f"ok: {tmp_path}/\\xe9.yaml\n")
+
+
 def test_python_m_worker_is_this_command_line() -> None:
     command = [sys.executable, "-m", "worker", "--set", "near.k=7", "--check-config"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import resource
 from argparse import ArgumentTypeError
 from pathlib import Path
 
 import pytest
 
-from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.errors import Unavailable, UsageError
 from worker.cli._output_file import output_to, path_here
 
 
@@ -29,6 +30,19 @@ def test_one_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         output_to(tmp_path / "nowhere" / "rows"),
     ):
         pass
+
+
+def test_a_file_without_room_is_named_and_may_have_room_later(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        with (
+            pytest.raises(Unavailable, match=r"--out .*rows cannot be written \(File too large\): make room there"),
+            output_to(tmp_path / "rows") as out,
+        ):
+            out.write(b"row\n")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @pytest.mark.parametrize(

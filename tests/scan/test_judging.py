@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from crawler_plugin.wire.errors import Unavailable
 from tests.scan.halves import PAGES, judged, read
 from tests.scan.test_scan import rows, settings
+from worker.scan.judging import Judged
 
 pytestmark = pytest.mark.usefixtures("read_here")
 
@@ -28,6 +31,16 @@ def test_verdicts_are_those_of_a_scan(tmp_path: Path, records: Path, scanned: Pa
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "dead-letters.jsonl", "summary.json", "verdicts", "verdicts.jsonl",
     ]  # fmt: skip
+
+
+def test_a_folder_that_another_process_takes_away_is_told_as_such(tmp_path: Path, records: Path) -> None:
+    out = tmp_path / "out"
+
+    def taken_away(done: Judged) -> None:
+        shutil.rmtree(out, ignore_errors=True)
+
+    with pytest.raises(Unavailable, match="another process may be writing there: let it end"):
+        judged(out, records, tell=taken_away)
 
 
 @pytest.mark.parametrize("ttl", [None, 0.5])

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.errors import Unavailable, UsageError
 from worker.places import Folder
 
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
@@ -64,7 +64,8 @@ def output_to(file: Path | None, read: Path | None = None) -> Iterator[BinaryIO]
     """The file that ``--out`` names, or standard output; ``read`` is the input file.
 
     Raises:
-        UsageError: it cannot be written, or it is the input file.
+        UsageError: it cannot be opened for writing, or it is the input file.
+        Unavailable: the disk is full, or fails.
     """
     if file is None:
         yield sys.stdout.buffer
@@ -76,5 +77,10 @@ def output_to(file: Path | None, read: Path | None = None) -> Iterator[BinaryIO]
         opened = file.open("wb")
     except OSError as error:
         raise UsageError(f"--out {file} cannot be written ({error.strerror}): name another file") from error
-    with opened:
-        yield opened
+    try:
+        with opened:
+            yield opened
+    except OSError as error:
+        raise Unavailable(
+            f"--out {file} cannot be written ({error.strerror}): make room there, or name another file"
+        ) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import logging
 import os
@@ -14,7 +15,7 @@ from shutil import get_terminal_size
 from types import ModuleType
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from crawler_plugin.wire.errors import UNEXPECTED, Stop, UsageError
+from crawler_plugin.wire.errors import UNEXPECTED, Stop, Unavailable, UsageError
 from worker import __version__
 from worker.observe.log_lines import last_words, log_to_stderr
 from worker.stopping import AskedToStop
@@ -70,6 +71,11 @@ FAULT: Final = (
     "a fault of this program: start it again, nothing is lost; if it ends the same way, report all lines from the "
     "first line of the fault on"
 )
+NO_ROOM: Final = (
+    "what this command prints or writes has no room: make room there, or send it elsewhere, and run the command again "
+    "unless its result is complete"
+)
+_NO_ROOM: Final = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
 
@@ -111,15 +117,23 @@ def exit_code(command: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # The interpreter flushes standard output once more at its end; it must find something to write to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _leave_standard_output()
         return PIPE_CLOSED
     except MemoryError:
         last_words(OUT_OF_MEMORY)
         return UNEXPECTED
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in _NO_ROOM:
+            _leave_standard_output()
+            last_words(f"{NO_ROOM} ({error.strerror})")
+            return Unavailable.exit_code
         last_words(f"{FAULT} ({type(error).__name__}: {error})".replace("\n", " "), error)
         return UNEXPECTED
+
+
+def _leave_standard_output() -> None:
+    """The interpreter flushes standard output once more at its end; it must find something to write to."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(argv: Sequence[str], asked: AskedToStop | None) -> int:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from crawler_plugin.wire.errors import Unavailable, UsageError
 from worker.compose.machine import MIB, memory_for_index
 from worker.config import Settings
-from worker.places import Folder, shown
+from worker.places import Folder, next_move, shown
 from worker.scan.inputs.archive_ref import RECORDS, ArchiveRef
 from worker.scan.inputs.opening import StoredFile, files_within, is_folder, is_pattern, matching, stored
 from worker.scan.judge.beginning import Beginning
@@ -123,9 +123,10 @@ def judge(task: JudgeTask, settings: Settings, tell: Callable[[Judged], None]) -
                     target.write(SUMMARY, encoded(found))
                 beginning.finish()
         except OSError as error:
+            move = next_move(is_gone=isinstance(error, FileNotFoundError))
             raise Unavailable(
-                f"the verdicts cannot be written to {target} ({error.strerror or error}): make room there, or see that "
-                "the folder can be written to, then run the same command again, which begins anew"
+                f"the verdicts cannot be written to {target} ({error.strerror or error}): {move}, then "
+                "run the same command again, which begins anew"
             ) from error
         shutil.rmtree(work, ignore_errors=True)
     return decoded(target.read(SUMMARY) or b"{}")
