@@ -55,8 +55,8 @@ class Extracted(NamedTuple):
     allowed, and only its beginning was read. ``bare`` says why the text is not enough for a fingerprint, None if it is.
     ``doubted``: by its title it may be that of a template. ``named`` is what the page's head names, None if that was
     not read. ``thing`` is what the title names, without the site. ``shown`` are the parts that a short text stands
-    under: the names of pictures or players, and the numbers of the title. ``verbatim``: it is HTML that was read as its
-    bytes stand, all of them, so ``named`` is what these name.
+    under: the names of pictures or players and of prose that is unread, and the numbers of the title. ``verbatim``: it
+    is HTML that was read as its bytes stand, all of them, so ``named`` is what these name.
     """
 
     text: str

@@ -44,6 +44,23 @@ def test_attributes_may_hold_a_state(markup: str, states: list[str]) -> None:
     assert scripts_of(parse(markup)).states == states
 
 
+@pytest.mark.parametrize("name", ["x-data", ":post", "data-react-props", "wire:snapshot", "data-page"])
+def test_an_attribute_of_any_name_may_hold_json(name: str) -> None:
+    long = {"body": "x" * 300}
+    assert scripts_of(parse(f"<my-post {name}='{json.dumps(long)}' {name}2='{{}}'>")).states == [json.dumps(long)]
+    quoted = json.dumps(long).replace('"', "&quot;")
+    assert scripts_of(parse(f'<div {name}="{quoted}">')).states == [json.dumps(long)]
+
+
+def test_json_is_told_by_its_beginning_where_the_type_is_no_program() -> None:
+    page = "".join(f"<script type=qwik/json>{text}</script>" for text in (' {"a": "x"}', "[0]", "{{#if a}}", "<p>a"))
+    assert scripts_of(parse(page)).states == [' {"a": "x"}', "[0]"]
+
+
+def test_markdown_is_text() -> None:
+    assert literals(scripts_of(parse('<script type=text/markdown># "A"\nb</script>')).states).texts[-1] == '# "A"\nb'
+
+
 def test_what_angular_escapes_is_read() -> None:
     found = scripts_of(parse("<script type=application/json>{&q;a&q;:&q;&l;b&g; it&s;s \\&q;&a;&a;q;&q;}</script>"))
     assert found.states == ['{"a":"<b> it\'s \\"&&q;"}']

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from worker.page.elements.parsed import Parsed
 from worker.page.elements.vocabulary import EMPTY, hash_of
+from worker.page.references import unescaped_value
 
 MOST_ROWS: Final = 1 << 17
 """Most rows that are read. The largest state of a shop among the labelled pages has 7,000."""
@@ -214,9 +215,14 @@ def _put_together(items: list[Any]) -> Any:
 _TYPE: Final = hash_of("type")
 _STATES: Final = tuple(map(hash_of, ("data-page", "data-preloaded", "props")))
 """Attributes in which Inertia, Discourse and Astro keep a state."""
+_MARKDOWN: Final = re.compile(r"\s*+text/(?:x-)?markdown\b", re.IGNORECASE)
 _LINKED_DATA: Final = re.compile(r"\s*+application/ld\+json\b", re.IGNORECASE)
 _JSON: Final = re.compile(r"\s*+(?:application|text)/(?:[a-z0-9.-]++\+)?json\b", re.IGNORECASE)
 _PROGRAM: Final = re.compile(r"\s*+(?:$|module\b|(?:text|application)/(?:x-)?(?:java|ecma)script\b)", re.IGNORECASE)
+_DATA: Final = re.compile(r"\s*+(?:\{(?!\{)|\[)")
+"""The beginning of JSON in a script of another type; a template begins with two braces."""
+_ATTRIBUTE: Final = re.compile(rb"=\s*+(?:\"(\s*+[{\[][^\"]{300,}+)\"|'(\s*+[{\[][^']{300,}+)')")
+"""JSON in an attribute of any name, as components of Vue, React, Alpine and Livewire have."""
 _STREAMED: Final = re.compile(r'\.push\(\[[0-9],\s?"([^"\\]*+(?:\\.[^"\\]*+)*+)"\]\)', re.DOTALL)
 _TEXT_ROW: Final = re.compile(rb"([0-9a-f]{1,8}):T([0-9a-f]{1,7}),")
 _NAMED_ROW: Final = re.compile(rb'"\$([0-9a-f]{1,8})"')
@@ -230,8 +236,8 @@ class Scripts(NamedTuple):
 
 
 def scripts_of(page: Parsed) -> Scripts:
-    """The data in the page's scripts, and in attributes like ``data-page``, in its order; data that is streamed in
-    pieces is put together, after the rest."""
+    """The data in the page's scripts, and in attributes like ``data-page``, in its order; after these, data in other
+    attributes, and data that is streamed in pieces, put together."""
     found = Scripts([], [])
     streamed = []
     kind, kind_of = "", 0
@@ -246,7 +252,9 @@ def scripts_of(page: Parsed) -> Scripts:
         text = bytes(page.body[begin:end]).decode("utf-8", "replace")
         if _LINKED_DATA.match(own):
             found.linked_data.append(text)
-        elif _JSON.match(own):
+        elif _MARKDOWN.match(own):
+            found.states.append(json.dumps([text]))
+        elif _JSON.match(own) or (_DATA.match(text) and not _PROGRAM.match(own)):
             found.states.append(_without_references(text) if text.startswith("{&q;") else text)
         elif _PROGRAM.match(own):
             piece = _STREAMED.search(text)
@@ -254,6 +262,8 @@ def scripts_of(page: Parsed) -> Scripts:
                 streamed.append(unescaped(piece[1]))
             else:
                 found.states.append(text)
+    attributes = (b"".join(value).decode("utf-8", "replace") for value in _ATTRIBUTE.findall(bytes(page.body)))
+    found = Scripts(found.linked_data, list(dict.fromkeys([*found.states, *map(unescaped_value, attributes)])))
     if streamed:
         found.states.append(put_together("".join(streamed)))
     return found

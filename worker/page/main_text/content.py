@@ -59,6 +59,7 @@ from worker.page.elements.xml import XmlText, parse_xml, told_by
 from worker.page.embedded.pictures import pictures
 from worker.page.embedded.prose import as_page
 from worker.page.embedded.told import Told, told_instead
+from worker.page.embedded.unread import unread_prose
 from worker.page.main_text.beside import drop_beside, is_for_no_scripts, is_main, is_on
 from worker.page.main_text.neighbours import drop_linked_lines, drop_neighbours
 from worker.page.main_text.posts import drop_posts
@@ -145,7 +146,8 @@ class Content(NamedTuple):
 
     ``bare`` says why the text is not enough to tell the page from others by some of it, None if it is. ``linked``: most
     of its words are those of links. ``named`` are the addresses in its head. ``short``: its words are so few that it
-    may be the template's. ``pictures`` are the names of the pictures or players shown with a short text.
+    may be the template's. ``pictures`` are the names of what comes with a short text: pictures or players that are
+    shown, and prose that is unread.
     """
 
     text: str
@@ -197,6 +199,8 @@ def main_content(markup: str | bytes, off: int = ALL, *, xml: bool = False) -> C
     few = links + long + brief < LEAST_TOTAL and long + brief < LEAST_PROSE
     short = max(links, long + brief) <= LONGEST_CAPTION
     shown = pictures(parsed, page.known[:, GONE], page.top) if short else ()
+    if short and is_on(EMBEDDED, off):
+        shown += unread_prose(page.parsed, page.dropped != UNSEEN, links + long + brief)
     return Content(content, title, _BARE if few else None, links > long + brief, named, short, shown)
 
 

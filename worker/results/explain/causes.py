@@ -66,9 +66,9 @@ class MovedPlaces(NamedTuple):
 
 @dataclass(frozen=True)
 class Causes:
-    """``shown``: the texts are shown with other pictures or numbers, so that nothing of one is like anything of the
-    other, and there are no other causes. ``lengths`` are bands that use bigrams in one text and trigrams in the other.
-    ``slots`` is None if one of the sketches holds the bigrams themselves: it has no slots then, or few."""
+    """``shown``: the texts come with other pictures, numbers or unread text, so that nothing of one is like anything of
+    the other, and there are no other causes. ``lengths`` are bands that use bigrams in one text and trigrams in the
+    other. ``slots`` is None if one of the sketches holds the bigrams themselves: it has no slots then, or few."""
 
     shown: bool
     bits: tuple[MovedBit, ...]

@@ -13,7 +13,8 @@ from worker.results.report.difference import Run, TextDifference, how_much
 from worker.terminal import aligned
 
 SHOWN: Final = (
-    "the texts are shown with different pictures or numbers, so that nothing in one is like anything in the other"
+    "the texts come with different pictures, numbers or unread text, so that nothing in one is like anything in the "
+    "other"
 )
 
 
