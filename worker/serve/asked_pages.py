@@ -150,8 +150,14 @@ def url_asked(query: str) -> str:
 
 def _pairs(query: str) -> list[tuple[str, str]]:
     """``query`` as it came, each byte a character."""
+    if query.count("&") >= _MOST_PARAMETERS:
+        raise RequestRefused(
+            400,
+            f"the query has more than {_MOST_PARAMETERS} parameters: encode & within a URL as %26, and send a page "
+            "with more headers as JSON",
+        )
     try:
         text = query.encode("latin-1").decode()
-        return parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=_MOST_PARAMETERS)
+        return parse_qsl(text, keep_blank_values=True, errors="strict")
     except ValueError as error:
         raise RequestRefused(400, f"the query cannot be read ({error}): percent-encode it as UTF-8") from error
