@@ -25,6 +25,7 @@ appends cuts off the part that it has written, or overwrites it the next time.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from collections.abc import Generator
@@ -45,9 +46,11 @@ def replaced(target: Path, mode: int = FOR_ALL, writer: str | None = None) -> Ge
     same time, each names itself as ``writer``.
 
     Raises:
-        OSError: there is no room, or no permission to write. After this and any other exception inside the block the
-            target is as before.
+        OSError: there is no room, or no permission to write, or the target is a device or a pipe, which root would
+            replace. After this and any other exception inside the block the target is as before.
     """
+    if target.exists() and not (target.is_file() or target.is_dir()):
+        raise OSError(errno.EINVAL, "it is a device or a pipe", str(target))
     beside = target.with_name(f"{target.name}.tmp" if writer is None else f"{target.name}.{writer}.tmp")
     try:
         beside.unlink(missing_ok=True)

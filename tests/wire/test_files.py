@@ -146,6 +146,14 @@ def test_a_file_may_be_its_users_alone_whatever_lay_beside_it(tmp_path: Path) ->
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
+def test_a_pipe_stays_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(OSError, match="it is a device or a pipe"), replaced(pipe):
+        pass
+    assert pipe.is_fifo()
+
+
 def test_two_that_name_themselves_may_write_at_once(tmp_path: Path) -> None:
     file = tmp_path / "file"
     with replaced(file, writer="a") as one, replaced(file, writer="b") as other:
