@@ -54,6 +54,22 @@ def test_dialogs_and_sidebars_go_however_long_they_are(opening: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["cookie-law-info-bar", "didomi-host", "usercentrics-root", "cmplz-cookiebanner"])
+def test_consent_banners_go_though_they_are_longer_than_the_article(name: str) -> None:
+    banner = f"<div id={name}>{prose('nie', 60)}{prose('nie', 60)}</div>"
+    assert names(f"<body><article><h1>Tytuł</h1>{prose('raz', 80)}</article>{banner}") == ["Tytuł", "raz"]
+
+
+@pytest.mark.parametrize(
+    "page",
+    ["<article id=cookie-policy>{}</article>", "<main><div class=cookies>{}</div></main>", "<div id=gdpr>{}</div>"],
+)
+def test_an_article_on_cookies_is_no_consent_banner(page: str) -> None:
+    article = page.format(f"<h1>Ciasteczka</h1>{prose('raz', 80)}{prose('dwa', 80)}")
+    others = f"<div>{prose('trzy', 50)}</div>"
+    assert names(f"<body class=cookies-accepted>{article}{others}")[:3] == ["Ciasteczka", "raz", "dwa"]
+
+
 def test_a_thread_is_its_replies_though_they_are_called_comments() -> None:
     replies = "".join(f"<div class=comment>{prose(each, 50)}</div>" for each in ("raz", "dwa", "trzy"))
     page = f"<body>{prose('wątek', 9)}<div class=comments>{replies}</div>"

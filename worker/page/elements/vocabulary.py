@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from worker.compiling import Function, compiler_of
 
-VOCABULARY: Final = "words-3"
+VOCABULARY: Final = "words-4"
 """Name of these lists; a part of the scheme, so change it when they change."""
 
 # Kinds of elements.
@@ -77,6 +77,8 @@ MARKED_ROLE: Final = 1 << 6
 """Navigation and the like by its role, which means as much as an element does."""
 MARKED_NUMBERED: Final = 1 << 16
 """A column of numbers next to a listing, by its name."""
+MARKED_CONSENT: Final = 1 << 17
+"""Asks for consent to cookies, by class or id."""
 MARKED_SHOWN: Final = 1 << 7
 """A text area to be read, the template of a shadow root."""
 MARKED_TITLING: Final = 1 << 8
@@ -169,9 +171,9 @@ _WORDS: Final = {
     # to be shared, bought, signed
     "share shares sharing sharebar sharethis addthis addtoany social socials "
     "ad ads adv advert advertisement advertising adsense banner promo promos promotion sponsor sponsored outbrain "
-    "taboola cookie cookies gdpr consent onetrust cookielaw cookiebot "
-    "newsletter newsletters subscribe subscription signup login popup modal "
-    "overlay lightbox": MARKED_ASIDE,
+    "taboola newsletter newsletters subscribe subscription signup login popup modal overlay lightbox": MARKED_ASIDE,
+    "cookie cookies gdpr consent onetrust cookielaw cookiebot cmplz cky didomi usercentrics truste trustarc osano "
+    "iubenda klaro tarteaucitron termly axeptio orejime moove borlabs": MARKED_ASIDE | MARKED_CONSENT,
     "caption captions": MARKED_CAPTION,
     "widget widgets button buttons btn btns cta sr visually": MARKED_WEAKLY,
     "ln lineno linenos linenr linenum linenumber linenumbers gutter": MARKED_NUMBERED,

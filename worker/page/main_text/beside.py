@@ -6,17 +6,19 @@ from typing import Any, Final
 
 import numpy as np
 
-from worker.page.elements.markup import KIND, MARK, PARENT, Rows
+from worker.page.elements.markup import KIND, MARK, NAME, PARENT, Rows
 from worker.page.elements.parsed import OWNER
 from worker.page.elements.vocabulary import (
     ARTICLE,
     ASIDE,
     HEADER,
+    HEADINGS,
     INLINE,
     MAIN,
     MARKED_ASIDE,
     MARKED_CAPTION,
     MARKED_COMMENTS,
+    MARKED_CONSENT,
     MARKED_HIDDEN,
     MARKED_MAIN,
     MARKED_ROLE,
@@ -104,6 +106,28 @@ def is_main(elements: Rows, element: int) -> bool:
 def is_on(rule: int, off: int) -> bool:
     """Whether this rule is on."""
     return (off >> rule) & 1 == 0
+
+
+@lean("boolean(int32[:, ::1], int64)")
+def _is_article(elements: Rows, element: int) -> bool:
+    """Whether it is marked as an article or the main content."""
+    return bool(elements[element, KIND] & ARTICLE) or is_main(elements, element)
+
+
+@compiled("void(int32[:, ::1])")
+def _believe_consent(elements: Rows) -> None:
+    """Give the names of consent banners the meaning of a role. An article on cookies, and the whole page, may have such
+    a name: they hold an article or the page's title, or stand in an article."""
+    within, holds = np.zeros((2, len(elements)), dtype=np.uint8)
+    for element in range(1, len(elements)):
+        within[element] = 1 if within[elements[element, PARENT]] or _is_article(elements, element) else 0
+    for element in range(len(elements) - 1, 0, -1):
+        if within[element] or elements[element, NAME] == HEADINGS[0]:
+            holds[element] = 1
+        if holds[element]:
+            holds[elements[element, PARENT]] = 1
+        elif elements[element, MARK] & MARKED_CONSENT and not elements[element, KIND] & WHOLE:
+            elements[element, MARK] = (elements[element, MARK] & ~MARKED_ASIDE) | MARKED_ROLE
 
 
 @compiled("boolean(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1])")
@@ -232,6 +256,7 @@ def drop_beside(body: Any, elements: Rows, runs: Rows, known: Rows, said: Rows, 
 
     It doubts names one step more, and looks at everything again, at most four times.
     """
+    _believe_consent(elements)
     unseen = known[:, GONE].copy()
     comments = True
     doubt = _NOT_AT_ALL

@@ -59,7 +59,8 @@ RULES: Final = (
         MEANING,
         "meaning",
         True,
-        "Navigation, sidebars, footers, dialogs and page headers are not content, by their element or role.",
+        "Navigation, sidebars, footers, dialogs and page headers are not content, by their element or role; banners "
+        "that ask for consent, by the names of their tools.",
     ),
     Rule(HIDDEN, "hidden", True, "Text that its attributes hide is not read, unless it is most of the page."),
     Rule(
