@@ -19,6 +19,7 @@ from worker.page.elements.vocabulary import (
     MARKED_POST,
     MARKED_ROLE,
     MARKED_SIGNATURE,
+    MARKED_TAB,
     MARKED_WEAKLY,
     hash_of,
 )
@@ -109,6 +110,8 @@ def test_a_page_is_read_as_a_browser_would_read_it(markup: str, expected: list[s
         ("role=navigation", MARKED_ROLE),
         ("role=main", MARKED_MAIN),
         ("class=gdpr-consent", MARKED_ASIDE | MARKED_CONSENT),
+        ("role=tabpanel", MARKED_TAB),
+        ("class=tab-pane", MARKED_TAB),
         ("class=main", 0),
         ("class=jammer", MARKED_HIDDEN),
         ("hidden", MARKED_HIDDEN),

@@ -95,6 +95,14 @@ def test_hidden_blocks_side_by_side_are_panels_and_a_lone_one_is_a_dialog(hidden
     assert not {"raz", "dwa"} & set(names(article.format("".join(answers[:2]))))
 
 
+@pytest.mark.parametrize("tab", ["role=tabpanel", "class=tab-pane"])
+def test_hidden_panels_of_tabs_stay_however_few_and_menus_in_them_go(tab: str) -> None:
+    hidden = f"<div {tab} hidden>{prose('dwa', 40)}</div><div {tab} hidden><ul>{MENU}</ul></div>"
+    page = f"<body><h1>Tytuł</h1><div {tab}>{prose('raz', 40)}</div>{hidden}"
+    assert names(page) == ["Tytuł", "raz", "dwa"]
+    assert names(page, "panels") == ["Tytuł", "raz"]
+
+
 def test_hidden_menus_are_no_panels() -> None:
     menus = "".join(f"<div hidden><p>Dział</p><ul>{MENU}</ul></div>" for _ in range(4))
     assert "Łącze" not in names(f"<div>{menus}{prose('raz', 40)}{prose('dwa', 40)}</div>")

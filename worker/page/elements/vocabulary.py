@@ -79,6 +79,8 @@ MARKED_NUMBERED: Final = 1 << 16
 """A column of numbers next to a listing, by its name."""
 MARKED_CONSENT: Final = 1 << 17
 """Asks for consent to cookies, by class or id."""
+MARKED_TAB: Final = 1 << 18
+"""A panel of tabs, by its role or class."""
 MARKED_SHOWN: Final = 1 << 7
 """A text area to be read, the template of a shadow root."""
 MARKED_TITLING: Final = 1 << 8
@@ -174,6 +176,7 @@ _WORDS: Final = {
     "taboola newsletter newsletters subscribe subscription signup login popup modal overlay lightbox": MARKED_ASIDE,
     "cookie cookies gdpr consent onetrust cookielaw cookiebot cmplz cky didomi usercentrics truste trustarc osano "
     "iubenda klaro tarteaucitron termly axeptio orejime moove borlabs": MARKED_ASIDE | MARKED_CONSENT,
+    "pane": MARKED_TAB,
     "caption captions": MARKED_CAPTION,
     "widget widgets button buttons btn btns cta sr visually": MARKED_WEAKLY,
     "ln lineno linenos linenr linenum linenumber linenumbers gutter": MARKED_NUMBERED,
@@ -189,6 +192,7 @@ _ROLES: Final = {
     "navigation banner contentinfo complementary search dialog alert alertdialog menu menubar toolbar tablist "
     "tooltip": MARKED_ROLE,
     "main article": MARKED_MAIN,
+    "tabpanel": MARKED_TAB,
     "heading": MARKED_TITLING,
 }
 

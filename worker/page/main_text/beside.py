@@ -22,6 +22,7 @@ from worker.page.elements.vocabulary import (
     MARKED_HIDDEN,
     MARKED_MAIN,
     MARKED_ROLE,
+    MARKED_TAB,
     MARKED_WEAKLY,
     NOSCRIPT,
     WHOLE,
@@ -224,7 +225,8 @@ def _drop(elements: Rows, known: Rows, comments: bool, doubt: int, long: int, of
         elif kind & HEADER and not in_article[element]:
             rule, most = MEANING, MOST_ASIDE if doubt < _ELEMENTS else NAVIGATION
         elif mark & MARKED_HIDDEN and max(panels[parent], panels[max(elements[parent, PARENT], 0)]) < LEAST_PANELS:
-            rule, most = HIDDEN, MOST_ASIDE if doubt < _ROLES else NAVIGATION
+            is_tab = mark & MARKED_TAB and is_on(PANELS, off)
+            rule, most = HIDDEN, MOST_ASIDE if doubt < _ROLES and not is_tab else NAVIGATION
         elif mark & MARKED_ASIDE:
             rule, most = NAMED, most_named
         elif mark & MARKED_WEAKLY or (mark & MARKED_CAPTION and known[element, LONG]):
