@@ -70,6 +70,21 @@ def test_an_article_on_cookies_is_no_consent_banner(page: str) -> None:
     assert names(f"<body class=cookies-accepted>{article}{others}")[:3] == ["Ciasteczka", "raz", "dwa"]
 
 
+@pytest.mark.parametrize(
+    ("page", "kept"),
+    [
+        ("<article>{title}{text}</article>{other}", True),
+        ("<div><article>{title}{text}</article></div><article>{other}</article>", True),
+        ("<article>{title}{text}</article><article>{title}{other}</article>", False),
+        ("<article>{title}</article>{other}", False),
+    ],
+)
+def test_the_only_article_with_the_title_is_the_main_content(page: str, kept: bool) -> None:
+    other = f"<div>{prose('nie', 60)}{prose('nie', 60)}</div>"
+    found = names(f"<body>{page.format(title='<h1>Tytuł</h1>', text=prose('raz', 45), other=other)}")
+    assert (found == ["Tytuł", "raz"]) is kept
+
+
 def test_a_thread_is_its_replies_though_they_are_called_comments() -> None:
     replies = "".join(f"<div class=comment>{prose(each, 50)}</div>" for each in ("raz", "dwa", "trzy"))
     page = f"<body>{prose('wątek', 9)}<div class=comments>{replies}</div>"

@@ -91,6 +91,8 @@ MOST_LINKED: Final = 0.25
 """Share of links in a panel."""
 
 LEAST_REPLIES: Final = 0.2
+LEAST_ARTICLE: Final = 40
+"""Words in long lines of an article that is taken for the main content. Teasers and players have fewer."""
 
 _THREAD: Final = b"DiscussionForumPosting"
 # How far names are doubted, step by step: class and id; role and hidden; elements.
@@ -129,6 +131,23 @@ def _believe_consent(elements: Rows) -> None:
             holds[elements[element, PARENT]] = 1
         elif elements[element, MARK] & MARKED_CONSENT and not elements[element, KIND] & WHOLE:
             elements[element, MARK] = (elements[element, MARK] & ~MARKED_ASIDE) | MARKED_ROLE
+
+
+@compiled("void(int32[:, ::1], int32[:, ::1])")
+def _mark_article(elements: Rows, known: Rows) -> None:
+    """Mark the only article that holds a title of the page as the main content, where nothing else is marked so."""
+    holds = np.zeros(len(elements), dtype=np.uint8)
+    found = count = 0
+    for element in range(len(elements) - 1, 0, -1):
+        if is_main(elements, element):
+            return
+        if holds[element] or elements[element, NAME] == HEADINGS[0]:
+            holds[elements[element, PARENT]] = 1
+        if holds[element] and elements[element, KIND] & ARTICLE:
+            found = element
+            count += 1
+    if count == 1 and known[found, LONG] >= LEAST_ARTICLE:
+        elements[found, MARK] |= MARKED_MAIN
 
 
 @compiled("boolean(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1])")
@@ -265,6 +284,7 @@ def drop_beside(body: Any, elements: Rows, runs: Rows, known: Rows, said: Rows, 
     while True:
         known[:, GONE] = unseen
         tally(elements, runs, known, said)
+        _mark_article(elements, known)
         whole, long = prose(known, 0), known[0, LONG]
         flows = known[:, FLOW].copy()
         if comments:
