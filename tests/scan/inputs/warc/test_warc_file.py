@@ -90,6 +90,15 @@ def test_a_body_that_unpacks_to_more_than_allowed_is_too_large(tmp_path: Path) -
     assert isinstance(page, ArchivedPage)
 
 
+def test_of_a_body_of_unknown_type_its_beginning_decides_later(tmp_path: Path) -> None:
+    warc = Warc()
+    for number, kind in enumerate(("application/octet-stream", "x/y", "application/pdf", "application/json")):
+        warc.add(url(number), BODY, http=[("Content-Type", kind)])
+    archive = archive_of(put(tmp_path, "a", warc.content))
+    assert [page.page.url for page in pages_of(archive)] == [url(0), url(1)]
+    assert archive.passed_over == {"not-text": 2}
+
+
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_record_that_is_too_large_is_named_and_passed(packed: bool, tmp_path: Path) -> None:
     warc = Warc(packed=packed)

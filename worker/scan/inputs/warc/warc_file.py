@@ -192,7 +192,7 @@ def _no_page(record: WebRecord, response: HttpResponse | None) -> str | None:
 
 
 def _is_page(content_type: str) -> bool:
-    """If the header says nothing, the body decides."""
+    """If the type is none of the table's, the body decides."""
     said = essence(content_type)
     is_text = said.startswith("text/") and said not in _NO_PAGES
-    return not said or is_text or kind_of_type(said) in ("html", "xml")
+    return is_text or kind_of_type(said) in ("html", "xml", "unknown")
