@@ -72,6 +72,13 @@ AT = "https://a.example/news/1?id=2"
         (b"<link rel=canonical href=mailto:a@b.example><link rel=canonical href=/1>", "https://a.example/1"),
         (b"<link rel=canonical href='javascript:1'><meta property=og:url content=/1>", "https://a.example/1"),
         (b"<link rel=canonical href=' '><link rel=canonical>", None),
+        # left unfilled, or of the author's machine
+        (b"<link rel=canonical href='{{canonical_url}}'><meta property=og:url content=/1>", "https://a.example/1"),
+        (b"<link rel=canonical href='https://a.example/${path}'>", None),
+        (b"<link rel=canonical href=undefined><link rel=canonical href=' null '>", None),
+        (b"<link rel=canonical href=/null>", "https://a.example/null"),
+        (b"<link rel=canonical href=http://localhost:3000/1><link rel=canonical href=/2>", "https://a.example/2"),
+        (b"<base href=http://127.0.0.1/><link rel=canonical href=1>", None),
         (b"<link rel=canonical href='/1", None),
         (b"<base href=x>" * 100_000 + b"<link rel=canonical href=/1>", None),
         (b"<link rel=canonical href=/1><head></head>", "https://a.example/1"),
@@ -92,6 +99,11 @@ AT = "https://a.example/news/1?id=2"
 def test_it_is_the_first_that_the_head_names(page: bytes, found: str | None) -> None:
     assert canonical_link(page, AT) == found
     assert canonical_link(page.decode(), AT) == found
+
+
+def test_on_a_machine_of_its_own_a_page_may_name_that_machine() -> None:
+    page = "<link rel=canonical href=http://localhost:3000/1>"
+    assert canonical_link(page, "http://127.0.0.1:3000/2") == "http://localhost:3000/1"
 
 
 def test_a_page_in_utf_16_is_read_by_its_mark() -> None:

@@ -2,7 +2,7 @@
 ``og:url``; and the name of its site: ``og:site_name``, and HTML's ``application-name``.
 
 They count where they are elements of the document's head, as for search engines: not in its body, a comment, a script,
-a ``<template>`` or ``<noscript>``. The first one with an address of the web counts.
+a ``<template>`` or ``<noscript>``. The first one with an address of the web counts; ``{{url}}`` and ``null`` are none.
 
 A short page's text loses the address that it repeats: "The page /old/press.html does not exist".
 
@@ -29,6 +29,7 @@ from worker.page.elements.markup import MARK, NAME, PARENT, Rows, parse_head
 from worker.page.elements.parsed import ATTRIBUTE, OF, VALUE_FROM, VALUE_TO, Parsed
 from worker.page.elements.tags import CASE, is_in_unseen
 from worker.page.elements.vocabulary import EMPTY, HREF, IN_HEAD, hash_of, lean
+from worker.sites import host_of
 
 _BASE, _LINK, _META = map(hash_of, ("base", "link", "meta"))
 _REL, _PROPERTY, _NAME, _CONTENT = map(hash_of, ("rel", "property", "name", "content"))
@@ -42,6 +43,8 @@ _MOST: Final = 100
 _LONGEST_NAME: Final = 200
 """Characters of a site's name."""
 _AMPERSAND: Final = 0x26
+_UNFILLED: Final = re.compile(r"\A\s*+(?:undefined|null)\s*+\Z|\{\{|\$\{|<%")
+_LOCAL: Final = ("localhost", "127.0.0.1")
 _OF_THE_WEB: Final = ("http", "https")
 _SPACE: Final = re.compile(r"[ \t\n\f\r]++")
 _BEFORE_QUERY: Final = re.compile(r"\A[^?#]++")
@@ -72,9 +75,11 @@ def canonical_link(page: bytes | str, url: str) -> str | None:
 
 
 def resolved(named: NamedByHead, url: str) -> str | None:
-    """The absolute URL of the first address of the web, for the page at ``url``; or None."""
+    """The absolute URL of the first address of the web, for the page at ``url``; or None. An address that a template
+    left unfilled is none, and neither is one of the machine itself, unless the page is there, too."""
     base = (_joined(url, named.base) if named.base else None) or url
-    found = next(filter(None, (_joined(base, own) for own in named.own)), None)
+    joined = filter(None, (_joined(base, own) for own in named.own if not _UNFILLED.search(own)))
+    found = next((each for each in joined if host_of(each) not in _LOCAL or host_of(url) in _LOCAL), None)
     return None if found is None else without_userinfo(found)
 
 
