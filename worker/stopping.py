@@ -32,7 +32,7 @@ class AskedToStop:
     def tell(self, stop: Callable[[], None]) -> None:
         """Call ``stop`` when the process is asked to stop; at once, if it was asked before."""
         self._stop = stop
-        if self.by_now():
+        if self._by is not None:
             stop()
 
     def leave(self) -> None:
