@@ -52,3 +52,8 @@ def test_a_url_is_refused_before_anything_is_done(name: str) -> None:
     with pytest.raises(ArgumentTypeError, match="is a URL, and results are written to this machine: name a path here"):
         path_here(name)
     assert path_here("a/b:c") == Path("a/b:c")
+
+
+def test_another_file_that_is_missing_is_not_blamed_on_the_one_that_is_written(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError), output_to(tmp_path / "out"):
+        (tmp_path / "missing").open()

@@ -81,6 +81,8 @@ def output_to(file: Path | None, read: Path | None = None) -> Iterator[BinaryIO]
         with opened:
             yield opened
     except OSError as error:
+        if error.filename is not None:  # of another file, which could not be opened
+            raise
         raise Unavailable(
             f"--out {file} cannot be written ({error.strerror}): make room there, or name another file"
         ) from error
