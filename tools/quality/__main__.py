@@ -4,8 +4,8 @@ pages, beside its floors.
 ``--raise`` writes down what has become better, ``--lower-floors`` also what has become worse. The project's own pages
 are measured, and the sets of labelled pages whose folders ``DEDUP_TEST_DATA`` names.
 
-``--publish`` measures these sets by all methods and extractors instead, and renews what the handbook and the README say
-of it; all sets must be named.
+``--publish`` does as ``--raise``, then measures these sets by all methods and extractors and renews what the handbook
+and the README say of it; all sets must be named.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ def main(arguments: list[str]) -> int:
         print(__doc__, file=sys.stderr)
         return 2
     sets = {floors.name_of(folder): folder for folder in folders(os.environ.pop(VARIABLE, None))}
-    if arguments == ["--publish"]:
-        return publish(sets)
+    absent = [name for name in floors.LABELLED if name not in sets]
+    if arguments == ["--publish"] and absent:
+        print(f"{VARIABLE} does not name the pages of {' and '.join(absent)}; add their folders", file=sys.stderr)
+        return 2
     missed: list[str] = []
     for name in (floors.OWN, *sets):
         known = floors.read(name)
@@ -39,15 +41,13 @@ def main(arguments: list[str]) -> int:
             lower = arguments == ["--lower-floors"]
             floors.write(name, floors.renewed(known, measured, lower=lower), sets.get(name))
     print("\n".join(missed) or "nothing is worse than its floor")
+    if arguments == ["--publish"]:
+        return publish(sets)
     return 1 if missed and not arguments else 0
 
 
 def publish(sets: dict[str, Path]) -> int:
     """Renew figures, reports and tables of the docs."""
-    absent = [name for name in floors.LABELLED if name not in sets]
-    if absent:
-        print(f"{VARIABLE} does not name the pages of {' and '.join(absent)}; add their folders", file=sys.stderr)
-        return 2
     measuring.measure({name: sets[name] for name in floors.LABELLED})
     return docs.main(["--write"])
 
