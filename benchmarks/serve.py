@@ -1,8 +1,8 @@
 """``python -m benchmarks serve``: verdicts over HTTP, beside ``judge_all`` on the same pages.
 
 The service runs as its own process, and so do its clients; ``judge_all`` runs in a third one. Each begins with an empty
-state for each turn, judges some pages that do not count, and then all pages. What counts is the CPU time of the judging
-process and of its parsers: clients usually run on other machines.
+state for each turn. The first half of the pages, sent in the same way, does not count, as a service runs for days. What
+counts is the CPU time of the judging process and of its parsers: clients usually run on other machines.
 """
 
 from __future__ import annotations
@@ -30,8 +30,6 @@ from worker.local import Deduplicator, FetchedPage
 from worker.sizing.pages import Page, pages_of
 
 TURNS: Final = 5
-WARM: Final = 100
-"""Pages that do not count."""
 READY_SECONDS: Final = 180.0
 _LOOK_SECONDS: Final = 0.05
 _BASE: Final = "judge_all"
@@ -94,10 +92,15 @@ def _served(pages: Sequence[Page], settings: Settings, way: Way, state: Path) ->
     chosen = ["--set", f"page.processes={settings.page.processes}", "--set", "metrics.port=0"]
     with ModuleProcess("serve", "worker", ["serve", "--state", "seen", "--port", "0", *chosen], state) as service:
         port = _port_of(service)
-        _apart(_ask, pages[:WARM], way._replace(connections=1), port, "warm")
+        warm, counted = _halves(pages)
+        _apart(_ask, warm, way, port)
         before = cpu_seconds(service.pid)
-        wall = _apart(_ask, pages, way, port, "page")
-        return Cost(1e6 * (cpu_seconds(service.pid) - before) / len(pages), len(pages) / wall)
+        wall = _apart(_ask, counted, way, port)
+        return Cost(1e6 * (cpu_seconds(service.pid) - before) / len(counted), len(counted) / wall)
+
+
+def _halves(pages: Sequence[Page]) -> tuple[Sequence[Page], Sequence[Page]]:
+    return pages[: len(pages) // 2], pages[len(pages) // 2 :]
 
 
 def _port_of(service: ModuleProcess) -> int:
@@ -118,55 +121,55 @@ def _apart(work: Callable[..., T], *arguments: object) -> T:
 
 
 def _judge_all(pages: Sequence[Page], settings: Settings, state: Path) -> Cost:
-    warm = pages[:WARM]
+    warm, counted = _halves(pages)
     told, before, begun = 0, 0.0, 0.0
 
     def coming() -> Iterator[FetchedPage | None]:
         nonlocal before, begun
-        yield from _fetched(warm, "warm")
+        yield from _fetched(warm)
         while told < len(warm):
             yield None
         before, begun = cpu_seconds(os.getpid()), time.perf_counter()
-        yield from _fetched(pages, "page")
+        yield from _fetched(counted)
 
     with Deduplicator(state, settings) as local:
         for _ in local.judge_all(coming()):
             told += 1
-            if told == len(warm) + len(pages):  # before its parsers end
+            if told == len(pages):  # before its parsers end
                 cpu, wall = cpu_seconds(os.getpid()) - before, time.perf_counter() - begun
-    return Cost(1e6 * cpu / len(pages), len(pages) / wall)
+    return Cost(1e6 * cpu / len(counted), len(counted) / wall)
 
 
-def _fetched(pages: Sequence[Page], lap: str) -> Iterator[FetchedPage]:
+def _fetched(pages: Sequence[Page]) -> Iterator[FetchedPage]:
     for meta, body in pages:
-        yield FetchedPage(f"{meta.url}?{lap}", body, content_type=meta.content_type)
+        yield FetchedPage(meta.url, body, content_type=meta.content_type)
 
 
-def _ask(pages: Sequence[Page], way: Way, port: int, lap: str) -> float:
+def _ask(pages: Sequence[Page], way: Way, port: int) -> float:
     """The seconds from the first request to the last answer."""
-    requests = _lines(pages, way.connections, lap) if way.as_lines else _single(pages, way.connections, lap)
+    requests = _lines(pages, way.connections) if way.as_lines else _single(pages, way.connections)
     begun = time.perf_counter()
     asyncio.run(_ask_all(requests, port))
     return time.perf_counter() - begun
 
 
-def _lines(pages: Sequence[Page], connections: int, lap: str) -> list[list[bytes]]:
+def _lines(pages: Sequence[Page], connections: int) -> list[list[bytes]]:
     """The requests of each connection."""
     found = []
     for first in range(min(connections, len(pages))):
         rows = [
-            {"url": f"{meta.url}?{lap}", "content_type": meta.content_type, "body": body.decode()}
+            {"url": meta.url, "content_type": meta.content_type, "body": body.decode()}
             for meta, body in pages[first::connections]
         ]
         found.append([_request("/judge", "application/x-ndjson", "\n".join(map(json.dumps, rows)).encode())])
     return found
 
 
-def _single(pages: Sequence[Page], connections: int, lap: str) -> list[list[bytes]]:
+def _single(pages: Sequence[Page], connections: int) -> list[list[bytes]]:
     """The same, each page in one of its own."""
     return [
         [
-            _request(f"/judge?url={quote(f'{meta.url}?{lap}', safe='')}", str(meta.content_type), body)
+            _request(f"/judge?url={quote(str(meta.url), safe='')}", str(meta.content_type), body)
             for meta, body in pages[first::connections]
         ]
         for first in range(min(connections, len(pages)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -140,6 +141,12 @@ def test_what_does_not_go_together_is_a_usage_error(
     (tmp_path / "summary.json").write_text('{"inputs": [{"name": 1}]}')
     assert main(["write", str(tmp_path), "--out", out]) == 2
     assert "does not say which archives were judged" in capsys.readouterr().err
+    found = json.loads((scanned / "summary.json").read_bytes())
+    for unique in ([], {"unique": "three"}, {"unique": None}):
+        (tmp_path / "summary.json").write_text(json.dumps(found | {"verdicts": unique}))
+        shutil.copy(scanned / "verdicts.parquet", tmp_path)
+        assert main(["write", str(tmp_path), "--out", out]) == 2
+        assert "does not say how many pages are unique" in capsys.readouterr().err
     (tmp_path / "summary.json").write_text("[]")
     assert main(["write", str(tmp_path), "--out", out]) == 2
 

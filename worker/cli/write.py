@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     """
     require("scan", "reading archives takes packages that workers do not need")
     from worker.places import Folder
-    from worker.scan.summary import FILE, refs_in
+    from worker.scan.summary import FILE, refs_in, unique_in
     from worker.scan.writing.staying import memory_for
     from worker.scan.writing.verdict_columns import VerdictColumns
     from worker.scan.writing.write import JudgedArchive, Writing, write_archives
@@ -109,7 +109,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         JudgedArchive(ref, partial(ref.archive, most)) for ref in (one.moved(writing.moved) for one in refs_in(found))
     ]
     columns = VerdictColumns(verdicts)
-    copies = columns.rows - int(found.get("verdicts", {}).get("unique", 0))
+    copies = columns.rows - unique_in(found)
     needed = memory_for(columns.rows, copies, writing.keep, with_originals=writing.with_originals)
     _say(f"memory: up to {needed // MIB:,} MiB for {columns.rows:,} verdicts, plus a page or a row group")
     if needed > (limit := memory_limit().bytes):

@@ -17,7 +17,7 @@ from crawler_plugin.wire.errors import UsageError
 from worker import __version__
 from worker.fingerprint.scheme import Value
 from worker.scan.inputs.archive_ref import ArchiveRef
-from worker.verdict.decide import DEAD
+from worker.verdict.decide import DEAD, UNIQUE
 
 FILE: Final = "summary.json"
 OF_TIME: Final = ("seconds", "pages_per_second")
@@ -96,6 +96,18 @@ def refs_in(found: Mapping[str, Any]) -> list[ArchiveRef]:
         return convert(found["inputs"], list[ArchiveRef])
     except (KeyError, TypeError, ValidationError) as error:
         raise UsageError(f"{FILE} does not say which archives were judged ({error}): judge them anew") from error
+
+
+def unique_in(found: Mapping[str, Any]) -> int:
+    """The number of unique pages in a summary.
+
+    Raises:
+        UsageError: the summary does not say it.
+    """
+    try:
+        return convert(found["verdicts"], dict[str, int]).get(UNIQUE, 0)
+    except (KeyError, ValidationError) as error:
+        raise UsageError(f"{FILE} does not say how many pages are unique ({error}): judge them anew") from error
 
 
 def decoded(content: bytes) -> dict[str, Any]:

@@ -388,6 +388,23 @@ def test_what_was_decided_otherwise_and_what_others_have_put_there_is_left_alone
         shutil.rmtree(tmp_path / "of others")
 
 
+@pytest.mark.parametrize("damaged", [b"", b"{", b"\xff", b"[" * 99_999, b'{"decisions": 1}'])
+def test_progress_that_cannot_be_read_is_refused_and_removed_it_is_written_anew(
+    damaged: bytes, many: list[Archive], tmp_path: Path
+) -> None:
+    judged_as = verdicts(many, lambda number: number % 2 == 0)
+    write(tmp_path / "out", many, judged_as)
+    before = content_of_all(tmp_path / "out")
+    progress = tmp_path / "out" / PROGRESS / "a.jsonl.json"
+    progress.write_bytes(damaged)
+    with pytest.raises(Refused, match=r"a.jsonl.json does not say how far the copy is .* remove it and .*/out/a.jsonl"):
+        write(tmp_path / "out", many, judged_as)
+    progress.unlink()
+    (tmp_path / "out" / "a.jsonl").unlink()
+    write(tmp_path / "out", many, judged_as)
+    assert content_of_all(tmp_path / "out") == before
+
+
 def test_ended_at_any_file_it_goes_on_and_leaves_the_same_ones(
     many: list[Archive], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -217,7 +217,7 @@ class _OneArchive:
         decisions = self._decisions()
         with _alone(out, f"{PROGRESS}/{self._name}.lock"):
             content = out.read(self._progress)
-            before = None if content is None else msgspec.json.decode(content, type=ArchiveCopy)
+            before = None if content is None else self._begun(content)
             if before is not None and before.decisions != decisions:
                 raise Refused(
                     f"{out.path(self._name)} was written with other decisions, options or verdicts: name another "
@@ -239,6 +239,17 @@ class _OneArchive:
             )
             out.write(self._progress, msgspec.json.encode(copied))
         return copied, True
+
+    def _begun(self, content: bytes) -> ArchiveCopy:
+        """What is said of the copy that was begun; ``Refused`` if that cannot be read."""
+        try:
+            return msgspec.json.decode(content, type=ArchiveCopy)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            out = self._writing.out
+            raise Refused(
+                f"{out.path(self._progress)} does not say how far the copy is ({error}): remove it and "
+                f"{out.path(self._name)}, then run this again"
+            ) from error
 
     def _decisions(self) -> str:
         """A digest of everything that the copy is made of, except the archive's own bytes."""
