@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from crawler_plugin.wire.errors import UsageError
-from worker.compose.kernels import PARTS, compile_part
+from worker.compose.kernels import PARTS, compile_apart, compile_part
 
 if TYPE_CHECKING:
     from worker.config import Settings
@@ -72,7 +72,8 @@ def _compile(settings: Settings) -> str:
     from worker.compiling import cpu_name
     from worker.compose import parts
 
-    for part in PARTS:
+    compile_apart(lambda step: None)
+    for part in PARTS:  # from the cache, unless a process has failed: then it fails here, and says why
         compile_part(part)
     recipe = parts.recipe(settings)
     recipe.reader()

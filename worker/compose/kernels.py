@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import importlib
 import logging
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -49,7 +50,7 @@ _log = logging.getLogger(__name__)
 
 def main(part: str) -> None:
     """Compile one part, and print the progress."""
-    with compiling(lambda step: print(step, flush=True)):
+    with compiling(lambda step: print(f"{step} ({part})", flush=True)):
         compile_part(part)
 
 
@@ -83,24 +84,23 @@ def compile_apart(report: Callable[[str], None]) -> None:
         "core half a minute or more. Later starts read it from the cache"
     )
     with ExitStack() as running:
-        processes = [
-            running.enter_context(
-                subprocess.Popen(
-                    [sys.executable, "-m", "worker.compose.kernels", part],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    text=True,
+        reading, writing = os.pipe()
+        steps = running.enter_context(os.fdopen(reading, encoding="utf-8"))
+        with os.fdopen(writing, "wb") as told:  # by all of them, so that steps come in the order of time
+            processes = [
+                running.enter_context(
+                    subprocess.Popen(
+                        [sys.executable, "-m", "worker.compose.kernels", part], stdin=subprocess.DEVNULL, stdout=told
+                    )
                 )
-            )
-            for part in missing
-        ]
+                for part in missing
+            ]
         for process in processes:
             running.callback(process.kill)
-        for process in processes:
-            for number, step in enumerate(process.stdout or (), start=1):
-                report(step.rstrip("\n"))
-                if number % _STEPS_LOGGED == 0:
-                    _log.info(step.rstrip("\n"))
+        for number, step in enumerate(steps, start=1):
+            report(step.rstrip("\n"))
+            if number % _STEPS_LOGGED == 0:
+                _log.info(step.rstrip("\n"))
     _log.info("compiled %s", " and ".join(missing))
 
 
