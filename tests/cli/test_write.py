@@ -142,8 +142,8 @@ def test_what_does_not_go_together_is_a_usage_error(
     assert main(["write", str(tmp_path), "--out", out]) == 2
     assert "does not say which archives were judged" in capsys.readouterr().err
     found = json.loads((scanned / "summary.json").read_bytes())
-    for unique in ([], {"unique": "three"}, {"unique": None}):
-        (tmp_path / "summary.json").write_text(json.dumps(found | {"verdicts": unique}))
+    for unique in ("[]", '{"unique": "three"}', '{"unique": null}'):
+        (tmp_path / "summary.json").write_text(json.dumps(found | {"verdicts": json.loads(unique)}))
         shutil.copy(scanned / "verdicts.parquet", tmp_path)
         assert main(["write", str(tmp_path), "--out", out]) == 2
         assert "does not say how many pages are unique" in capsys.readouterr().err

@@ -360,8 +360,9 @@ def test_what_a_text_is_shown_with_moves_all_of_it_by_the_same_and_in_all_ways_o
 def test_site_and_title_are_told_apart_and_a_doubted_page_without_a_title_agrees_with_itself(key: Key | None) -> None:
     fingerprinter = Fingerprinter(Recipe(key=key))
 
-    def standing(title: str, url: str, doubted: bool = False) -> tuple[int, int, int, int]:
-        page = Extracted("text", "utf-8", title, doubted=doubted, thing=read_title(title, ("Harbour Post",)))
+    def standing(title: str, url: str, doubted: bool = False, all_shown: str = "") -> tuple[int, int, int, int]:
+        thing = read_title(title, ("Harbour Post",))
+        page = Extracted("text", "utf-8", title, doubted=doubted, thing=thing, all_shown=all_shown)
         return _standing(fingerprinter.of_extracted(page, url))
 
     site, title, words, doubt = standing("The whale", "https://www.harbour.example/1")
@@ -372,6 +373,9 @@ def test_site_and_title_are_told_apart_and_a_doubted_page_without_a_title_agrees
     alone, refetched, other = (standing("Harbour Post", f"https://a.example/{n}", True) for n in (1, 1, 2))
     assert alone == refetched != other
     assert alone[1] & 1 and alone[2] == 0
+    one, same, another = (standing("Harbour Post", f"https://a.example/{n}", True, f"{n % 2}") for n in (1, 3, 4))
+    assert one == same != another
+    assert one[1] & another[1] & 1
     assert standing("Harbour Post", "https://a.example/1")[1] == 0
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_plugin.wire.errors import PageError
-from worker.page.extract import RULE, Extracted, extract, from_text
+from worker.page.extract import LEAST_ALONE, RULE, Extracted, extract, from_text
 from worker.page.main_text.title_evidence import LONGEST_TITLE, read_title
 
 ARTICLE = "<p>" + "</p><p>".join(f"This is sentence {n} of an article about tropical fish." for n in range(9)) + "</p>"
@@ -178,7 +178,7 @@ def test_text_of_a_spider_is_taken_as_it_is() -> None:
 
 
 def test_the_extractor_names_its_rules_and_versions() -> None:
-    assert RULE.startswith("content-8/words-4/announced-5/echo-1/decode-3/chardetng-")
+    assert RULE.startswith("content-8/words-4/announced-6/echo-1/decode-3/chardetng-")
 
 
 @pytest.mark.parametrize(
@@ -251,6 +251,51 @@ def test_a_text_is_doubted_by_its_title_alone() -> None:
     assert not extract(HEAD.format("").encode()).doubted, "there is nothing to doubt it by"
     assert extract(HEAD.format("Harbour Post").encode()).doubted
     assert not from_text("Few fish").doubted
+
+
+NAMED_BY_SITE = "<title>Harbour Post</title>"
+FISH = "<p>" + "Few fish live in the dead sea. " * 9
+HEADED = "<h1>Fish of the sea</h1>"
+
+
+@pytest.mark.parametrize(
+    ("heading", "thing", "doubted"),
+    [
+        (HEADED, "Fish of the sea", False),
+        (f"<header>{HEADED}</header>", "Fish of the sea", False),
+        (f"<h1> </h1>{HEADED}", "Fish of the sea", False),
+        ("<h1>Whales | Harbour Post</h1>", "Whales", True),
+        (f"<h1><a href=/>Sea</a></h1>{HEADED}", "Fish of the sea", False),
+        ("<h1><a href=/>Fish</a></h1>", "", True),
+        ("<h1 hidden>Fish</h1>", "", True),
+        ("<h1>Harbour</h1>", "", True),
+        ("<h2>Fish</h2>", "", True),
+        ("", "", True),
+    ],
+)
+def test_under_the_site_s_name_alone_the_heading_stands_for_the_title(heading: str, thing: str, doubted: bool) -> None:
+    page = extract(f"{NAMED_BY_SITE}{heading}{FISH}".encode(), url="https://harbour-post.example/1")
+    assert (page.thing.first, page.doubted, page.title) == (thing, doubted, "Harbour Post")
+    assert page.all_shown
+    assert not extract(f"<title>Fish</title>{heading}{FISH}".encode(), url="https://a.example/1").all_shown
+
+
+def test_without_a_heading_a_long_text_is_its_page_s_own_and_links_are_not() -> None:
+    def doubted(words: int, link: str = "") -> bool:
+        prose = "".join(f"<p>{link}{' '.join(['fish swim in the sea'] * 2)}" for _ in range(words // 10))
+        return extract(f"{NAMED_BY_SITE}<main>{prose}".encode(), url="https://harbour-post.example/1").doubted
+
+    assert [doubted(words) for words in (LEAST_ALONE - 10, LEAST_ALONE)] == [True, False]
+    assert doubted(2 * LEAST_ALONE, "<a href=/1>")
+
+
+def test_all_that_is_shown_tells_short_pages_under_the_site_s_name_apart() -> None:
+    def shown(body: str) -> str:
+        return extract(f"{NAMED_BY_SITE}{body}{FISH}".encode(), url="https://harbour-post.example/").all_shown
+
+    one = shown("<a href=/?sid=1>Home</a><script>now(1)</script><div hidden>1</div>")
+    assert one == shown("<a href=/?sid=2>Home</a><script>now(2)</script><div hidden>2</div>")
+    assert one != shown("<a href=/?sid=1>Start</a>")
 
 
 def test_fifty_megabytes_of_text_are_cut_to_the_limit() -> None:

@@ -51,7 +51,7 @@ def rules(near: SimHashNear | AccurateNear, a: TitledRecord, b: TitledRecord) ->
 def _comparable(near: ScopedNear, a: TitledRecord, b: TitledRecord) -> Condition:
     same_site = a.site == b.site != 0
     if a.title == b.title and a.title != 0:
-        found = "their titles are the same"
+        found = "they have no titles and show the same" if a.title & 1 else "their titles are the same"
     elif same_site:
         found = "one site, and "
         if a.doubt or b.doubt:

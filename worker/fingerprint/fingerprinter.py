@@ -177,8 +177,9 @@ class Fingerprinter:
     def _standing(self, page: Extracted, url: str) -> dict[str, int]:
         """``site``, ``title``, ``title_words`` and ``doubt`` of a page (``worker.fingerprint.scoped``).
 
-        ``title`` is even where there is one. A doubted page without a title, such as a page under its site's name, has
-        an odd number instead, which stands for its URL: it agrees with itself when it is fetched again.
+        ``title`` is even where there is one. A doubted page without a title or heading of its own has an odd number
+        instead, which stands for all that it shows, or where that was not read for its URL: so it agrees with itself
+        when it is fetched again.
         """
         title, words = 0, 0
         if page.thing.tokens:
@@ -189,7 +190,7 @@ class Fingerprinter:
             for place in (hashes if alike else hash_words(words_of_title, key=self._tokens_key)).tolist():
                 words |= 1 << (place & 63)
         elif page.doubted:
-            title = hash_word(url, key=self._tokens_key) & _U32 | 1
+            title = hash_word(page.all_shown or url, key=self._tokens_key) & _U32 | 1
         return {
             "site": number_of_site(server_or_site(url), self._tokens_key),
             "title": title,

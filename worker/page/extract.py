@@ -6,6 +6,7 @@ links into their navigation, and pages of one site into duplicates of each other
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from itertools import chain
 from typing import Final, NamedTuple, Protocol
 
@@ -14,7 +15,7 @@ from crawler_plugin.wire.media_types import Kind, begins_binary, essence, kind_o
 from worker.page.canonical import ECHO, NamedByHead, without_echo
 from worker.page.charsets import header_charset
 from worker.page.decode import DECODER, Decoded, UndecodableError, decode, is_plain_utf8, json_text
-from worker.page.main_text.content import CONTENT, Content, PageBlock, blocks, main_content
+from worker.page.main_text.content import CONTENT, Content, PageBlock, blocks, instead_of_title, main_content
 from worker.page.main_text.title_evidence import (
     ANNOUNCED,
     LONGEST_TITLE,
@@ -32,6 +33,9 @@ MAX_BYTES: Final = 4 * 1024 * 1024
 """Default of ``page.max_bytes``. Parsing takes about forty times the size of the markup in memory; a page whose first 4
 MiB equal another's is a duplicate for all purposes of a crawl."""
 
+LEAST_ALONE: Final = 200
+"""Words outside links with which a text under the name of its site alone is taken for the page's own: what a site says
+of itself on many pages is shorter. With 60 as many copies are found among labelled pages under such titles."""
 _BEGINNING: Final = 4096
 """Bytes of a page that is called HTML in which the first tag may be that of a feed."""
 
@@ -56,7 +60,8 @@ class Extracted(NamedTuple):
     ``doubted``: by its title it may be that of a template. ``named`` is what the page's head names, None if that was
     not read. ``thing`` is what the title names, without the site. ``shown`` are the parts that a short text stands
     under: the names of pictures or players and of prose that is unread, and the numbers of the title. ``verbatim``: it
-    is HTML that was read as its bytes stand, all of them, so ``named`` is what these name.
+    is HTML that was read as its bytes stand, all of them, so ``named`` is what these name. ``all_shown`` is a digest of
+    all text that a page shows whose title is only its site's name; ``thing`` is what its heading names then.
     """
 
     text: str
@@ -69,6 +74,7 @@ class Extracted(NamedTuple):
     thing: Title = UNTITLED
     shown: tuple[str, ...] = ()
     verbatim: bool = False
+    all_shown: str = ""
 
 
 def extract(
@@ -101,10 +107,20 @@ def extract(
     if told != found.text:
         title = without_echo(title, url)
     of_title = read_title(title, found.named.site if found.named else (), host_of(url))
-    doubted = bool(title) and bool(found.linked or found.bare or not is_announced(found.text, title, of_title.first))
+    all_shown, announcement = "", title
+    if title and not of_title.tokens and kind == "html":  # it is only the site's name
+        heading, everything = instead_of_title(text)
+        announcement = without_echo(heading[:LONGEST_TITLE], url)
+        of_title = read_title(announcement, found.named.site if found.named else (), host_of(url))
+        all_shown = blake2b(everything.encode(errors="replace"), digest_size=16).hexdigest()
+    is_its_own = bool(all_shown) and not of_title.tokens and found.words >= LEAST_ALONE
+    announced = is_its_own or is_announced(found.text, announcement, of_title.first)
+    doubted = bool(title) and bool(found.linked or found.bare or not announced)
     shown = (*of_title.numbers, *found.pictures) if found.short or found.bare else ()
     verbatim = isinstance(text, bytes) and kind == "html" and not truncated
-    return Extracted(told, codec, title or None, truncated, found.bare, doubted, found.named, of_title, shown, verbatim)
+    return Extracted(
+        told, codec, title or None, truncated, found.bare, doubted, found.named, of_title, shown, verbatim, all_shown
+    )
 
 
 def blocks_of(

@@ -119,7 +119,10 @@ def test_a_side_without_a_fingerprint_says_why() -> None:
             {"doubt": 1, "title": 2, "thing": "tropical fish", "site_name": "a.example"},
             "its title does not announce its text, so on a.example near only to pages of its title: tropical fish",
         ),
-        ({"doubt": 1, "title": 3}, "so on its site near only to pages of its title, and it has none"),
+        (
+            {"doubt": 1, "title": 3},
+            "near only to pages of its title; it has none but the site's, so to pages that show the same",
+        ),
         ({"doubt": 2, "title": 2}, "a text under several titles of its site, so near only to pages of its title"),
         ({"shown": ("12", "ab")}, "near only to texts shown with 12, ab"),
     ],

@@ -21,6 +21,8 @@ from worker.fingerprint.text_reader import sketch_and_bands
 from worker.page.extract import Extracted
 from worker.sites import server_or_site
 
+_UNTITLED: Final = "; it has none but the site's, so to pages that show the same"
+
 
 @dataclass(frozen=True, slots=True)
 class Explained:
@@ -63,7 +65,7 @@ class Explained:
         told = []
         if self.doubt:
             site = self.site_name or "its site"
-            named = f": {self.thing}" if self.thing else ", and it has none" if self.title & 1 else ""
+            named = f": {self.thing}" if self.thing else _UNTITLED if self.title & 1 else ""
             near = f"near only to pages of its title{named}"
             doubted = f"its title does not announce its text, so on {site} {near}"
             told.append(f"a text under several titles of {site}, so {near}" if self.doubt >= TEMPLATE else doubted)

@@ -68,6 +68,7 @@ from worker.page.main_text.rules import (
     ALL,
     ANOTHER_PAGES,
     EMBEDDED,
+    HIDDEN,
     LINKED_LINES,
     LISTING,
     NAMES,
@@ -82,6 +83,7 @@ from worker.page.main_text.rules import (
 from worker.page.main_text.shown import hide
 from worker.page.main_text.tally import (
     BRIEF,
+    ELSEWHERE,
     FLOW,
     GONE,
     LINKED,
@@ -147,7 +149,7 @@ class Content(NamedTuple):
     ``bare`` says why the text is not enough to tell the page from others by some of it, None if it is. ``linked``: most
     of its words are those of links. ``named`` are the addresses in its head. ``short``: its words are so few that it
     may be the template's. ``pictures`` are the names of what comes with a short text: pictures or players that are
-    shown, and prose that is unread.
+    shown, and prose that is unread. ``words`` are those outside links.
     """
 
     text: str
@@ -157,6 +159,7 @@ class Content(NamedTuple):
     named: NamedByHead | None = None
     short: bool = False
     pictures: tuple[str, ...] = ()
+    words: int = 0
 
 
 class PageBlock(NamedTuple):
@@ -201,7 +204,22 @@ def main_content(markup: str | bytes, off: int = ALL, *, xml: bool = False) -> C
     shown = pictures(parsed, page.known[:, GONE], page.top) if short else ()
     if short and is_on(EMBEDDED, off):
         shown += unread_prose(page.parsed, page.dropped != UNSEEN, links + long + brief)
-    return Content(content, title, _BARE if few else None, links > long + brief, named, short, shown)
+    return Content(content, title, _BARE if few else None, links > long + brief, named, short, shown, long + brief)
+
+
+def instead_of_title(markup: str | bytes) -> tuple[str, str]:
+    """What tells a page of HTML from others of its site where its title does not: its first ``<h1>`` that leads to no
+    other page, and all text that is shown."""
+    page = _decided(with_frames(parse(markup)), ALL)
+    owners = page.parsed.runs[:, OWNER]
+    shown = ~np.isin(page.dropped, (UNSEEN, HIDDEN))
+    headings = np.where(shown & (page.known[owners, LINKED] != ELSEWHERE), page.known[owners, TITLED], 0)
+    headings[page.parsed.elements[headings, NAME] != HEADINGS[0]] = 0
+    texts = (
+        " ".join("".join(map(page.parsed.text, np.flatnonzero(headings == heading).tolist())).split())
+        for heading in dict.fromkeys(headings[headings > 0].tolist())
+    )
+    return next(filter(None, texts), ""), _text(page._replace(dropped=np.where(shown, 0, UNSEEN).astype(np.int32)))
 
 
 def _content_of_xml(told: XmlText) -> Content:

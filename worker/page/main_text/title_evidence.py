@@ -36,7 +36,7 @@ from worker.page.words.folding import evened_out
 from worker.page.words.noise import NOISE_WORDS
 from worker.page.words.scripts import HAN_RANGE, IDEOGRAPH_RANGES, UNSPACED_RANGES
 
-ANNOUNCED: Final = "announced-5"
+ANNOUNCED: Final = "announced-6"
 """Name of all rules here; a part of the scheme, so change it when a rule changes."""
 
 LEAST_ANNOUNCED: Final = 0.4
