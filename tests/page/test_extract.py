@@ -268,10 +268,13 @@ HEADED = "<h1>Fish of the sea</h1>"
         (f"<h1><a href=/>Sea</a></h1>{HEADED}", "Fish of the sea", False),
         ("<h1><a href=/>Fish</a></h1>", "", True),
         ("<h1 hidden>Fish</h1>", "", True),
+        ("<h1>Fish <span hidden>and whales</span>of the <b>sea</b></h1>", "Fish of the sea", False),
         ("<h1>Harbour</h1>", "", True),
         ("<h2>Fish</h2>", "", True),
         ("", "", True),
+        ("<h1> </h1>" * 99_999, "", True),
     ],
+    ids=lambda value: str(value)[:50],
 )
 def test_under_the_site_s_name_alone_the_heading_stands_for_the_title(heading: str, thing: str, doubted: bool) -> None:
     page = extract(f"{NAMED_BY_SITE}{heading}{FISH}".encode(), url="https://harbour-post.example/1")

@@ -215,9 +215,10 @@ def instead_of_title(markup: str | bytes) -> tuple[str, str]:
     shown = ~np.isin(page.dropped, (UNSEEN, HIDDEN))
     headings = np.where(shown & (page.known[owners, LINKED] != ELSEWHERE), page.known[owners, TITLED], 0)
     headings[page.parsed.elements[headings, NAME] != HEADINGS[0]] = 0
+    runs = np.flatnonzero(headings).tolist()
     texts = (
-        " ".join("".join(map(page.parsed.text, np.flatnonzero(headings == heading).tolist())).split())
-        for heading in dict.fromkeys(headings[headings > 0].tolist())
+        " ".join("".join(map(page.parsed.text, together)).split())
+        for _, together in groupby(runs, key=headings.__getitem__)
     )
     return next(filter(None, texts), ""), _text(page._replace(dropped=np.where(shown, 0, UNSEEN).astype(np.int32)))
 
