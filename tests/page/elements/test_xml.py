@@ -53,6 +53,16 @@ def test_xhtml_is_a_page(head: str, title: str | None) -> None:
     assert (page.text.strip(), page.title) == (PROSE, title)
 
 
+@pytest.mark.parametrize("quote", ['"', "'"])
+def test_xhtml_may_have_a_prefix(quote: str) -> None:
+    plain = f"<head><title>A title</title></head><body><nav><a href='/'>Home</a></nav><p>{PROSE}<br/>{PROSE}</p></body>"
+    prefixed = plain.replace("</", "</h.1:").replace("<", "<h.1:").replace("<h.1:/h.1:", "</h.1:")
+    bound = f"<h.1:html xmlns:h.1 = {quote}http://www.w3.org/1999/xhtml{quote}>{prefixed}</h.1:html>"
+    assert main_content(bound, xml=True) == main_content(f"{XHTML}{plain}</html>", xml=True)
+    unbound = f"<h.1:html xmlns:h.1='http://a.example/'>{prefixed}</h.1:html>"
+    assert main_content(unbound.encode(), xml=True).text.splitlines() == ["A title", "Home", PROSE, PROSE]
+
+
 def test_a_drawing_is_a_page_and_its_own_title_that_of_the_page() -> None:
     page = main_content(f"<svg><title>T</title><g><title>U</title><text>{PROSE}</text></g></svg>", xml=True)
     assert page.title == "T"

@@ -3,12 +3,13 @@
 XML is read by its own rules (XML 1.0): an element ends by its own tag or ``/>`` and by nothing else, none holds raw
 text, CDATA is text, names have case. Where a browser would stop at an error, reading goes on. Names mean something if
 the first element is ``<html>`` or ``<svg>``; then it is a page like others, and a void element of HTML such as
-``<br>`` stays empty. All text of other documents is their content. Of feeds (RSS, Atom) it is the titles of their items
+``<br>`` stays empty; they may have a prefix that stands for XHTML. All text of other documents is their content. Of feeds (RSS, Atom) it is the titles of their items
 and the items' content, which is HTML written as text.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
@@ -59,6 +60,9 @@ from worker.page.elements.vocabulary import (
 )
 from worker.page.references import unescaped
 
+_BINDS_XHTML: Final = re.compile(
+    rb"""xmlns:([A-Za-z_][A-Za-z0-9_.-]{0,31}+)\s*+=\s*+["']http://www\.w3\.org/1999/xhtml["']"""
+)
 _COLON, _LINE = b":_"
 _HTML, _HEAD, _SVG, _TITLE = map(hash_of, ("html", "head", "svg", "title"))
 _FEEDS: Final = tuple(map(hash_of, ("rss", "feed", "rdf:RDF")))
@@ -79,9 +83,16 @@ class XmlText(NamedTuple):
 
 def parse_xml(markup: str | bytes, tables: Tables = TABLES) -> Parsed:
     """Parse XML, as ``markup.parse`` parses HTML. A section of CDATA is an element without a name."""
-    body, elements, runs, values = room_for(markup)
+    body, elements, runs, values = room_for(_without_prefix(markup))
     found = _parse_xml(body, tables, elements, runs, values)
     return Parsed(body, elements[: found[0]], runs[: found[1]], values[: found[2]])
+
+
+def _without_prefix(markup: str | bytes) -> bytes:
+    """The same with the names of XHTML as HTML has them: ``<h:p>`` is ``<p>`` where the document binds ``h`` to it."""
+    encoded = markup if isinstance(markup, bytes) else markup.encode("utf-8", "replace")
+    bound = _BINDS_XHTML.search(encoded)
+    return encoded if bound is None else re.sub(rb"(</?)%b:" % re.escape(bound[1]), rb"\1", encoded)
 
 
 def told_by(page: Parsed) -> XmlText | None:

@@ -103,7 +103,7 @@ from worker.page.main_text.tally import (
 from worker.page.main_text.title_evidence import LONGEST_TITLE, is_announced, rank_of
 from worker.page.references import unescaped
 
-CONTENT: Final = f"content-8/{VOCABULARY}"
+CONTENT: Final = f"content-9/{VOCABULARY}"
 """Name of all rules from markup to text; a part of the scheme, so change it when a rule changes."""
 
 LEAST_MAIN: Final = 0.1
