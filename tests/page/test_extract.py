@@ -298,6 +298,7 @@ def test_all_that_is_shown_tells_short_pages_under_the_site_s_name_apart() -> No
 
     one = shown("<a href=/?sid=1>Home</a><script>now(1)</script><div hidden>1</div>")
     assert one == shown("<a href=/?sid=2>Home</a><script>now(2)</script><div hidden>2</div>")
+    assert one == shown("\n<a href=/>&nbsp; Home</a> <br>")
     assert one != shown("<a href=/?sid=1>Start</a>")
 
 

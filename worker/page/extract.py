@@ -112,7 +112,7 @@ def extract(
         heading, everything = instead_of_title(text)
         announcement = without_echo(heading[:LONGEST_TITLE], url)
         of_title = read_title(announcement, found.named.site if found.named else (), host_of(url))
-        all_shown = blake2b(everything.encode(errors="replace"), digest_size=16).hexdigest()
+        all_shown = blake2b("".join(everything.split()).encode(errors="replace"), digest_size=16).hexdigest()
     is_its_own = bool(all_shown) and not of_title.tokens and found.words >= LEAST_ALONE
     announced = is_its_own or is_announced(found.text, announcement, of_title.first)
     doubted = bool(title) and bool(found.linked or found.bare or not announced)

@@ -73,6 +73,16 @@ def test_numbers_and_spelling_of_what_is_compared() -> None:
     assert read_title("ＳＴＲＩＰ  12").tokens == read_title("Strip #12!").tokens
 
 
+@pytest.mark.parametrize("invisible", ["\u00ad", "\u200b", "\u2060", "\ufeff"])
+def test_what_is_not_seen_within_a_word_parts_none(invisible: str) -> None:
+    assert read_title(f"Schiff{invisible}fahrt in Nord{invisible}deutschland") == read_title(
+        "Schifffahrt in Norddeutschland"
+    )
+    text = "Von der Schiff{0}fahrt in Nord{0}deutschland wird erzählt.\nEnde"
+    assert is_announced(text.format(invisible), "Schifffahrt in Norddeutschland")
+    assert is_announced(text.format(""), f"Schiff{invisible}fahrt in Nord{invisible}deutschland")
+
+
 def test_words_of_scripts_without_blanks_are_pairs() -> None:
     assert read_title("外星人 51 a").words == ["外星", "星人", "51", "a"]
     assert read_title("鱼").words == ["鱼"]

@@ -3,8 +3,8 @@
 XML is read by its own rules (XML 1.0): an element ends by its own tag or ``/>`` and by nothing else, none holds raw
 text, CDATA is text, names have case. Where a browser would stop at an error, reading goes on. Names mean something if
 the first element is ``<html>`` or ``<svg>``; then it is a page like others, and a void element of HTML such as
-``<br>`` stays empty; they may have a prefix that stands for XHTML. All text of other documents is their content. Of feeds (RSS, Atom) it is the titles of their items
-and the items' content, which is HTML written as text.
+``<br>`` stays empty. They may have a prefix that stands for XHTML. All text of other documents is their content. Of
+feeds (RSS, Atom) it is the titles of their items and the items' content, which is HTML written as text.
 """
 
 from __future__ import annotations

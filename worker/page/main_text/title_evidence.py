@@ -70,6 +70,9 @@ _OF_SEVERAL_SPELLINGS: Final = re.compile("[\u0131\u015f\u0163\u0219\u021b\u02b0
 _DIGITS: Final = re.compile(r"(?<![\d.])\d+(?!\.?\d)")
 """A number with dots is a version."""
 _VERSION: Final = re.compile(r"(?<![\d.])\d{1,9}(?:\.\d{1,9}){1,9}")
+_INVISIBLE: Final = "\u00ad\u200b\u2060\ufeff"
+"""Characters that may stand within a word: soft hyphens and places where a line may break, or may not."""
+_TO_NONE: Final = str.maketrans("", "", _INVISIBLE)
 _SAYING_LITTLE: Final = NOISE_WORDS.always.union(*NOISE_WORDS.by_language.values())
 
 _WORDS_OF_VIEWS: Final = """
@@ -131,6 +134,7 @@ def read_title(title: str, sites_names: Iterable[str] = (), host: str = "") -> T
     names = {_spelled(name) for name in sites_names}
     labels = [label for label in host.lower().split(".")[:-1] if label]
     first, tokens, numbered = "", list[str](), list[str]()
+    title = _visible(title)
     unread = _UNREAD_MESSAGES.match(title)
     for part in _BETWEEN_PARTS.split(title[unread.end() :] if unread else title):
         part = part.strip()
@@ -145,6 +149,12 @@ def read_title(title: str, sites_names: Iterable[str] = (), host: str = "") -> T
         first = first or part
         tokens += spelled
     return Title(first, tuple(tokens), tuple(numbered))
+
+
+def _visible(text: str) -> str:
+    if text.isascii() or not any(character in text for character in _INVISIBLE):
+        return text
+    return text.translate(_TO_NONE)
 
 
 def _spelled(text: str) -> tuple[str, ...]:
@@ -174,7 +184,7 @@ def is_announced(text: str, title: str, part: str | None = None) -> bool:
     """Whether enough words of a ``part`` of the title, by default the first one, stand in the lines of a text that are
     no part of the title."""
     part = (read_title(title).first if part is None else part).casefold()
-    title = title.casefold()
+    title, text = _visible(title).casefold(), _visible(text)
     return _stands_in(part, _sentences(text, title)) or (
         # Few titles are spelled differently from their texts, and evening out a text takes longer than all the rest
         # here.
