@@ -284,6 +284,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--pairs", action="store_true", help="two faults at once each time, until each two kinds have met"
     )
+    parser.add_argument(
+        "--met", type=Path, metavar="FILE", help="a list of kinds that have met: earlier runs' are read from there"
+    )
     parser.add_argument("--brokers", type=int, choices=(1, NODES), default=1, help="number of brokers")
     parser.add_argument("--docs", type=Path, help="a folder with docs.jsonl.xz; without it pages are made")
     parser.add_argument("--seed", type=int, default=0, help="of the faults and the pages")
@@ -317,7 +320,7 @@ def main(arguments: list[str]) -> int:
 def rounds(brokers: Brokers, folder: Path, options: argparse.Namespace, problems: list[str]) -> Iterator[list[str]]:
     """Play rounds until the time is over or something is wrong; yields the tables after each round."""
     left = options.minutes * 60
-    tally = Tally()
+    tally = Tally.of_earlier(options.met)
     restarted, silence = 0, 0.0
     outcomes: list[Outcome] = []
     docs = pages_of(options.docs, None) if options.docs else None
@@ -335,6 +338,8 @@ def rounds(brokers: Brokers, folder: Path, options: argparse.Namespace, problems
         outcomes.append(outcome)
         problems += [f"round {number}, seed {seed}: {what}" for what in (*world.problems, *outcome.problems)]
         print(f"round {number}: {dict(tally.happened)}, {outcome}", flush=True)
+        if options.met:
+            tally.write(options.met)
         played = options.minutes - max(0, left) / 60
         left_out = unmet(tally, options.brokers)
         yield [

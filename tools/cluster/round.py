@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from crawler_plugin.wire.errors import Unavailable
 from tests.cluster.cluster import STARTED, Cluster, WorkerProcess
@@ -38,6 +38,17 @@ class Tally:
     def partners(self, name: str) -> int:
         """The number of kinds that have happened together with this one."""
         return sum(name in pair for pair in self.together)
+
+    @classmethod
+    def of_earlier(cls, met: Path | None) -> Self:
+        """After runs that wrote down which kinds have happened together."""
+        lines = met.read_text(encoding="utf-8").splitlines() if met and met.exists() else []
+        return cls(together=Counter(frozenset(line.split(" and ")) for line in lines))
+
+    def write(self, met: Path) -> None:
+        """Write down which kinds have happened together, a line each."""
+        lines = sorted(" and ".join(sorted(pair)) for pair in self.together)
+        met.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 @dataclass
