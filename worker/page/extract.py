@@ -106,12 +106,13 @@ def extract(
     told, title = without_echo(found.text, url), (found.title or "")[:LONGEST_TITLE]
     if told != found.text:
         title = without_echo(title, url)
-    of_title = read_title(title, found.named.site if found.named else (), host_of(url))
+    sites_names, host = found.named.site if found.named else (), host_of(url)
+    of_title = read_title(title, sites_names, host)
     all_shown, announcement = "", title
     if title and not of_title.tokens and kind == "html":  # it is only the site's name
         heading, everything = instead_of_title(text)
         announcement = without_echo(heading[:LONGEST_TITLE], url)
-        of_title = read_title(announcement, found.named.site if found.named else (), host_of(url))
+        of_title = read_title(announcement, sites_names, host)
         all_shown = blake2b("".join(everything.split()).encode(errors="replace"), digest_size=16).hexdigest()
     is_its_own = bool(all_shown) and not of_title.tokens and found.words >= LEAST_ALONE
     announced = is_its_own or is_announced(found.text, announcement, of_title.first)

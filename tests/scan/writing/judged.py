@@ -8,10 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from crawler_plugin.wire.outcomes import Verdict
-from tests.scan.inputs.written import (
-    MOST,
-    pages_of,
-)
+from tests.scan.inputs.written import MOST, Warc, html, pages_of, url
 from worker.places import Folder
 from worker.results.formats import write_parquet
 from worker.results.rows import OF_SCAN, scan_row
@@ -79,3 +76,18 @@ def copies(folder: Path) -> list[Path]:
 
 def found(path: Path) -> list[ArchivedPage]:
     return [page for archive in archives_of(path) for page in pages_of(archive)]
+
+
+def crawl_of(packed: bool = True) -> bytes:
+    """Three pages, each with its request, and an image."""
+    warc = Warc(packed=packed)
+    warc.info()
+    for number in range(3):
+        warc.add(url(number), html(number).encode(), WARC_Record_ID=f"<urn:page:{number}>")
+        warc.add(url(number), b"", "request", WARC_Concurrent_To=f"<urn:page:{number}>")
+    warc.add(url(9), b"GIF89a", http=[("Content-Type", "image/gif")])
+    return warc.content
+
+
+def content_of_all(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in copies(folder)}

@@ -7,8 +7,7 @@ import gzip
 import io
 import json
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -17,8 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
-from crawler_plugin.wire.errors import Refused, UsageError
-from crawler_plugin.wire.files import HeldFile
+from crawler_plugin.wire.errors import UsageError
 from crawler_plugin.wire.outcomes import Verdict
 from tests.object_store import bucket  # noqa: F401
 from tests.scan.inputs.written import (
@@ -35,7 +33,17 @@ from tests.scan.inputs.written import (
     url,
     warc_of,
 )
-from tests.scan.writing.judged import archives_of, copies, found, judged, verdicts, write, written
+from tests.scan.writing.judged import (
+    archives_of,
+    content_of_all,
+    copies,
+    crawl_of,
+    found,
+    judged,
+    verdicts,
+    write,
+    written,
+)
 from worker.places import Folder
 from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.find import find_archives
@@ -215,17 +223,6 @@ def test_a_row_group_that_cannot_be_read_with_all_columns_is_told_of(
     assert [page.page.url for page in found(tmp_path / "out/a")] == [url(n) for n in (*range(10), *range(20, 30))]
 
 
-def crawl_of(packed: bool = True) -> bytes:
-    """Three pages, each with its request, and an image."""
-    warc = Warc(packed=packed)
-    warc.info()
-    for number in range(3):
-        warc.add(url(number), html(number).encode(), WARC_Record_ID=f"<urn:page:{number}>")
-        warc.add(url(number), b"", "request", WARC_Concurrent_To=f"<urn:page:{number}>")
-    warc.add(url(9), b"GIF89a", http=[("Content-Type", "image/gif")])
-    return warc.content
-
-
 def of_copies(archives: Sequence[Archive]) -> list[Verdict]:
     """Verdicts by which the second page is a duplicate of the first, and the third is dead."""
     first, second, third = verdicts(archives, lambda number: number == 0)
@@ -333,121 +330,6 @@ def test_what_a_form_cannot_say_is_refused(tmp_path: Path) -> None:
         archives = archives_of(path)
         with pytest.raises(UsageError, match=why):
             write(tmp_path / "out", archives, verdicts(archives, lambda _: True), duplicates=way)
-
-
-@pytest.fixture
-def many(tmp_path: Path) -> list[Archive]:
-    """Two archives of one name, a folder of pages, and one more."""
-    for number, name in enumerate(("a.html", "b/c.html", "d.html")):
-        put(tmp_path, f"in/{name}", html(number).encode())
-    inputs = [put(tmp_path, f"{n}/a.jsonl", jsonl(rows(4 + n))) for n in range(2)]
-    return archives_of(*inputs, tmp_path / "in", put(tmp_path, "a.warc.gz", crawl_of()))
-
-
-def content_of_all(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in copies(folder)}
-
-
-def test_parts_write_together_what_one_writes_and_whole_copies_are_not_written_again(
-    many: list[Archive], tmp_path: Path
-) -> None:
-    judged_as = verdicts(many, lambda number: number % 2 == 0)
-    done, _ = write(tmp_path / "whole", many, judged_as)
-    assert (done.archives, done.before, done.pages, done.stay) == (4, 0, 15, 8)
-    out, removed = tmp_path / "out", Folder(str(tmp_path / "removed"))
-    for number in (3, 1, 2):
-        part, told = write(out, many, judged_as, part=(number, 3), removed=removed)
-        assert part.before == 0 and part.archives == len(told) == (2 if number == 1 else 1)
-    assert content_of_all(out) == content_of_all(tmp_path / "whole")
-    assert sorted(content_of_all(out)) == ["a-2.jsonl", "a.jsonl", "a.warc.gz", "in/b/c.html"]
-    gone = ["a-2.jsonl", "a.jsonl", "a.warc.gz", "in/a.html", "in/d.html"]
-    assert sorted(content_of_all(tmp_path / "removed")) == gone
-    times = {path: path.stat().st_mtime_ns for path in copies(out)}
-    again, _ = write(out, many, judged_as, removed=removed)
-    assert (again.archives, again.before, again.pages, again.stay) == (4, 4, 15, 8)
-    assert {path: path.stat().st_mtime_ns for path in copies(out)} == times
-    assert not list(tmp_path.rglob("*.lock")) and not list(tmp_path.rglob("*.tmp"))
-
-
-def test_what_was_decided_otherwise_and_what_others_have_put_there_is_left_alone(
-    many: list[Archive], tmp_path: Path
-) -> None:
-    judged_as = verdicts(many, lambda number: number % 2 == 0)
-    write(tmp_path / "out", many, judged_as)
-    before = content_of_all(tmp_path / "out")
-    with pytest.raises(Refused, match=r"out/a.jsonl was written with other decisions, .* name another --out"):
-        write(tmp_path / "out", many, verdicts(many, lambda number: number % 2 == 1))
-    with pytest.raises(Refused, match="was written with other decisions"):
-        write(tmp_path / "out", many, judged_as, removed=Folder(str(tmp_path / "removed")))
-    assert content_of_all(tmp_path / "out") == before
-    for name in ("a.jsonl", "in/b/c.html"):
-        path = put(tmp_path / "of others", name, b"mine")
-        with pytest.raises(Refused, match=rf"of others/{name} is there already, and this command did not write it"):
-            write(path.parents[name.count("/")], many, judged_as)
-        assert path.read_bytes() == b"mine"
-        shutil.rmtree(tmp_path / "of others")
-
-
-@pytest.mark.parametrize("damaged", [b"", b"{", b"\xff", b"[" * 99_999, b'{"decisions": 1}'])
-def test_progress_that_cannot_be_read_is_refused_and_removed_it_is_written_anew(
-    damaged: bytes, many: list[Archive], tmp_path: Path
-) -> None:
-    judged_as = verdicts(many, lambda number: number % 2 == 0)
-    write(tmp_path / "out", many, judged_as)
-    before = content_of_all(tmp_path / "out")
-    progress = tmp_path / "out" / PROGRESS / "a.jsonl.json"
-    progress.write_bytes(damaged)
-    with pytest.raises(Refused, match=r"a.jsonl.json does not say how far the copy is .* remove it and .*/out/a.jsonl"):
-        write(tmp_path / "out", many, judged_as)
-    progress.unlink()
-    (tmp_path / "out" / "a.jsonl").unlink()
-    write(tmp_path / "out", many, judged_as)
-    assert content_of_all(tmp_path / "out") == before
-
-
-def test_ended_at_any_file_it_goes_on_and_leaves_the_same_ones(
-    many: list[Archive], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    judged_as = verdicts(many, lambda number: number % 2 == 0)
-    whole, removed = tmp_path / "whole", Folder(str(tmp_path / "whole-removed"))
-    write(whole, many, judged_as, removed=removed)
-    files, ended_at = 0, (0, 0)
-    replaced = Folder.replaced
-
-    class Killed(BaseException):
-        """The process ends here."""
-
-    @contextmanager
-    def ends(folder: Folder, name: str) -> Iterator[Path]:
-        nonlocal files
-        files += 1
-        with replaced(folder, name) as beside:
-            yield beside
-            if files == ended_at[0]:
-                raise Killed
-        if files == ended_at[1]:
-            raise Killed
-
-    monkeypatch.setattr(Folder, "replaced", ends)
-    for number in (1, 2, 3, 4, 9, 12, 18):
-        out, gone = tmp_path / f"out-{number}", Folder(str(tmp_path / f"gone-{number}"))
-        for before, behind in ((number, 0), (0, number)):
-            files, ended_at = 0, (before, behind)
-            with suppress(Killed):
-                write(out, many, judged_as, removed=gone)
-        ended_at = (0, 0)
-        write(out, many, judged_as, removed=gone)
-        assert content_of_all(out) == content_of_all(whole)
-        assert content_of_all(Path(gone.where)) == content_of_all(Path(removed.where))
-        shutil.rmtree(out)
-        shutil.rmtree(gone.where)
-
-
-def test_a_second_process_that_writes_the_same_copy_is_refused(many: list[Archive], tmp_path: Path) -> None:
-    lock = tmp_path / "out" / PROGRESS / "a.jsonl.lock"
-    lock.parent.mkdir(parents=True)
-    with HeldFile(lock), pytest.raises(Refused, match="held by another process, which writes the same copy"):
-        write(tmp_path / "out", many, verdicts(many, lambda _: True))
 
 
 def test_ids_that_lead_elsewhere_stay_in_the_folder(tmp_path: Path) -> None:
