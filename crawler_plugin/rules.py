@@ -21,6 +21,7 @@ from typing import Any, Final, NoReturn, TypeAlias
 
 from crawler_plugin.feedback.state_file import FILE, read_known
 from crawler_plugin.feedback.variation_evidence import LEAST_PAGES, MOST_VALUES, KindEvidence, VariationKind
+from crawler_plugin.wire.counted import counted
 from crawler_plugin.wire.errors import Stop, UsageError
 from crawler_plugin.wire.files import replaced
 
@@ -159,7 +160,10 @@ def _write(options: argparse.Namespace) -> None:
             csv.writer(file).writerows([HEADINGS, *rows_of(known.variations)])
     except OSError as error:
         raise UsageError(f"{error.filename}: {error.strerror}; name a file that can be written by --out") from error
-    print(f"{rules_file}: {len(rules)} rules; {table_file}: the evidence, also for variations that gave no rule")
+    print(
+        f"{rules_file}: {counted(len(rules), 'rule')}; {table_file}: the evidence, also for variations that gave no "
+        "rule"
+    )
 
 
 if __name__ == "__main__":

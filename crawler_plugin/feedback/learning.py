@@ -13,6 +13,7 @@ from crawler_plugin.feedback.decision import FeedbackPolicy, RequestDecision
 from crawler_plugin.feedback.state_file import FILE, Known, read_known, write_known
 from crawler_plugin.feedback.template_memory import TemplateMemory
 from crawler_plugin.waiting_items import Told, learned_as
+from crawler_plugin.wire.counted import counted
 
 TOLD_GROUPS: Final = 20
 """The most groups whose decisions the log and the stats report."""
@@ -101,8 +102,11 @@ class Learning:
             self._log.say(
                 logging.INFO,
                 f"DEDUP_FEEDBACK: {group}: requests {would}{became or 'left out: none'}, {explored} explored; of "
-                f"{counts.verdicts} pages with a verdict {counts.found} were new",
+                f"{counted(counts.verdicts, 'page')} with a verdict {counts.found} were new",
             )
         if rest := told[TOLD_GROUPS:]:
             requests = sum(decisions.total() for _, _, decisions in rest)
-            self._log.say(logging.INFO, f"DEDUP_FEEDBACK: and {requests} requests of {len(rest)} other templates")
+            self._log.say(
+                logging.INFO,
+                f"DEDUP_FEEDBACK: and {counted(requests, 'request')} of {counted(len(rest), 'other template')}",
+            )

@@ -31,6 +31,7 @@ from crawler_plugin.publishing.job_marks import JobMarks
 from crawler_plugin.publishing.outbox import WINDOW_BYTES, Arrival, Notice, Outbox, Report, Sending
 from crawler_plugin.record import PageRecord, cut_to
 from crawler_plugin.spool.file import Spool
+from crawler_plugin.wire.counted import counted
 from crawler_plugin.wire.errors import Stop
 from crawler_plugin.wire.kafka_client.connection import Complaints
 from crawler_plugin.wire.kafka_client.private import cut_off, sent_together
@@ -335,8 +336,9 @@ class Publisher:
         self._outbox.note(
             Notice(
                 True,
-                f"Kafka takes no pages ({self._where()}; {why}). {self._outbox.count} pages are held, and sent once it "
-                "does; DEDUP_ON_FULL says what happens when DEDUP_BUFFER_BYTES are held. Start the broker, make the "
+                f"Kafka takes no pages ({self._where()}; {why}). "
+                f"{counted(self._outbox.count, 'page is held', 'pages are held')}, and sent once it does; "
+                "DEDUP_ON_FULL says what happens when DEDUP_BUFFER_BYTES are held. Start the broker, make the "
                 "topic (python -m worker topics create), or correct DEDUP_BOOTSTRAP_SERVERS, DEDUP_TOPIC_PREFIX or "
                 "DEDUP_KAFKA_OPTIONS",
             )

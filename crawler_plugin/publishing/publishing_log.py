@@ -13,6 +13,7 @@ from crawler_plugin.publishing.outbox import Report
 from crawler_plugin.record import PageRecord
 from crawler_plugin.spool.file import Appended, Spool
 from crawler_plugin.spool.spool_log import how_sent
+from crawler_plugin.wire.counted import counted
 from crawler_plugin.wire.outcomes import JobMark
 
 NAMED_PAGES: Final = 5
@@ -82,7 +83,8 @@ class PublishingLog:
         then = "they go to the spool" if has_spool else "they are lost"
         self._log.say(
             logging.INFO,
-            f"waiting for Kafka to confirm {pages} pages, {seconds:.0f} s more; then {then} (DEDUP_FLUSH_TIMEOUT)",
+            f"waiting for Kafka to confirm {counted(pages, 'page')}, {seconds:.0f} s more; then {then} "
+            "(DEDUP_FLUSH_TIMEOUT)",
         )
 
     def unmarked(self, marks: Sequence[JobMark]) -> None:
@@ -105,13 +107,14 @@ class PublishingLog:
         if spool is not None and spool.left:
             self._log.say(
                 logging.WARNING,
-                f"{spool.left} pages that Kafka has not confirmed{why} are in {spool.path}, {how_sent(spool.path)}",
+                f"{counted(spool.left, 'page')} that Kafka has not confirmed{why} went to {spool.path}, "
+                f"{how_sent(spool.path)}",
             )
         if lost:
             self._log.say(
                 logging.ERROR,
-                f"{len(lost)} pages were not confirmed by Kafka within DEDUP_FLUSH_TIMEOUT="
-                f"{self._settings.flush_timeout:g} s, are in no spool and may be missing on {self._settings.topic}: "
+                f"{counted(len(lost), 'page was', 'pages were')} not confirmed by Kafka within DEDUP_FLUSH_TIMEOUT="
+                f"{self._settings.flush_timeout:g} s, went to no spool, and may be missing on {self._settings.topic}: "
                 f"{_some(lost)}{why}. See that the broker at {self._servers} runs and has that topic, and crawl them "
                 "again; a spool with room would have kept them (DEDUP_SPOOL)",
             )
@@ -122,13 +125,13 @@ class PublishingLog:
         if stored.pages and spool is not None:
             self._log.say(
                 logging.WARNING,
-                f"the crawl was stopped by force; {stored.pages} pages that Kafka had not confirmed are in "
+                f"the crawl was stopped by force; {counted(stored.pages, 'page')} that Kafka had not confirmed went to "
                 f"{spool.path}, {how_sent(spool.path)}",
             )
         if lost:
             self._log.say(
                 logging.ERROR,
-                f"the crawl was stopped by force and {len(lost)} pages that Kafka had not confirmed are lost"
+                f"the crawl was stopped by force and lost {counted(len(lost), 'page')} that Kafka had not confirmed"
                 f"{f' ({stored.trouble})' if stored.trouble else ''}: {_some(lost)}. Crawl them again",
             )
 

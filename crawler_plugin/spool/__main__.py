@@ -30,6 +30,7 @@ from crawler_plugin.publishing.outbox import Report
 from crawler_plugin.publishing.publisher import Publisher
 from crawler_plugin.spool.file import Spool, named
 from crawler_plugin.spool.records import Destination
+from crawler_plugin.wire.counted import counted
 from crawler_plugin.wire.errors import CheckFailed, Stop, Unavailable, UsageError
 
 PROGRAM: Final = "python -m crawler_plugin.spool"
@@ -128,14 +129,15 @@ def _send(arguments: argparse.Namespace) -> None:
         spool.close()
     if left:
         raise Unavailable(
-            f"{left} pages stay in {file}: Kafka has confirmed nothing for {timeout:g} s. See that the broker at "
-            f"{','.join(to.servers)} runs and has the topic {to.topic}, and run this again; if they have moved, with "
-            f"-s DEDUP_BOOTSTRAP_SERVERS=… and --elsewhere"
+            f"{counted(left, 'page stays', 'pages stay')} in {file}: Kafka has confirmed nothing for "
+            f"{timeout:g} s. See that the broker at {','.join(to.servers)} runs and has the topic {to.topic}, and "
+            f"run this again; if they have moved, with -s DEDUP_BOOTSTRAP_SERVERS=… and --elsewhere"
         )
     if spool.damaged or refused:
         raise CheckFailed(
-            f"{len(spool.damaged)} damaged places and {refused} pages that are too large for {to.topic} were "
-            "passed over, as the lines above say; the rest is sent and the file is removed. Crawl those pages again"
+            f"passed over, as the lines above say: {counted(len(spool.damaged), 'damaged place')} and "
+            f"{counted(refused, 'page')} too large for {to.topic}. The rest is sent and the file is removed. "
+            "Crawl those pages again"
         )
 
 
@@ -158,13 +160,13 @@ def _destination(spool: Spool, told: _Told, *, is_elsewhere: bool) -> Destinatio
     )
     if not asked.is_that_of(to):
         raise UsageError(
-            f"the {spool.left} pages in {spool.path} are to go to {to}, and not to {asked}; leave out "
+            f"the pages in {spool.path} are to go to {to}, and not to {asked}; leave out "
             f"{' and '.join(named)}, or add --elsewhere if that is where they belong now"
         )
     jobs = sorted({each.job for each in spool.destinations if each.job is not None})
     if "DEDUP_JOB" in told.names and settings.job not in jobs:
         raise UsageError(
-            f"the {spool.left} pages in {spool.path} belong to {', '.join(jobs)}, and their job cannot be changed; "
+            f"the pages in {spool.path} belong to {', '.join(jobs)}, and their job cannot be changed; "
             "leave out DEDUP_JOB"
         )
     return to.at(asked.servers)

@@ -276,7 +276,7 @@ class Spool:
         other = [found for found in self.destinations if self._to is not None and not found.is_that_of(self._to)]
         if other:
             raise Elsewhere(
-                f"the {self._left} pages in {self.path} are to go to {other[0]}, and this crawl publishes to "
+                f"the pages in {self.path} are to go to {other[0]}, and this crawl publishes to "
                 f"{self._to}; send them ({sending(self.path)}), or name another file in DEDUP_SPOOL"
             )
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from crawler_plugin.spool.file import Elsewhere, Spool, named
 from crawler_plugin.spool.records import Destination
+from crawler_plugin.wire.counted import counted
 from crawler_plugin.wire.errors import Unavailable
 
 
@@ -55,7 +56,7 @@ def open_numbered(path: Path, limit: int, to: Destination) -> Opened:
         damage += named(spool.damaged, each)
         trouble = own.absorb(spool)
         if trouble is not None:
-            passed_over.append(f"{spool.left} pages stay in {each}: {trouble}")
+            passed_over.append(f"{counted(spool.left, 'page stays', 'pages stay')} in {each}: {trouble}")
         spool.close()
     assert own is not None, "there are names without end"
     return Opened(own, damage, passed_over)

@@ -9,6 +9,7 @@ from crawler_plugin import stats
 from crawler_plugin.crawl_log import CrawlLog
 from crawler_plugin.spool.file import Appended, named, sending
 from crawler_plugin.spool.numbered import Opened
+from crawler_plugin.wire.counted import counted
 
 
 def say_opened(log: CrawlLog, opened: Opened) -> None:
@@ -16,7 +17,7 @@ def say_opened(log: CrawlLog, opened: Opened) -> None:
     spool = opened.spool
     log.put(stats.SPOOL_FOUND, spool.left)
     if spool.left:
-        log.say(logging.INFO, f"{spool.left} pages that an earlier crawl left in {spool.path} are sent, too")
+        log.say(logging.INFO, f"sending also {counted(spool.left, 'page')} that an earlier crawl left in {spool.path}")
     for line in (*named(spool.damaged, spool.path), *opened.damage):
         log.count(stats.SPOOL_DAMAGED)
         log.say(logging.ERROR, line)

@@ -58,6 +58,6 @@ def test_a_time_without_a_zone_is_utc() -> None:
 
 def test_what_was_split_and_what_could_not_be_read_is_told() -> None:
     told = in_words(Written(pages=9, dead=2, groups=3, grouped=7, largest=4, split=1, elsewhere=1), "longest")
-    assert "1 groups are split: the longest page is not near to all of them" in told
-    assert "1 groups belong to an earlier page, from before this scan" in told
-    assert told.endswith("2 pages could not be read and are in no group")
+    assert "1 group is split: the longest page is not near to all of them" in told
+    assert "1 group has a page from before this scan, which is kept" in told
+    assert told.endswith("no group has 2 pages that could not be read")

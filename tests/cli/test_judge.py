@@ -32,10 +32,10 @@ def test_people_are_told_what_was_written_and_what_came_of_it(
     assert main(["fingerprint", str(archive), "--out", str(records), "--strict", *PLAIN]) == 1
     told = capsys.readouterr()
     assert "pages.jsonl: jsonl; url from url, body from html, id from id" in told.err
-    assert "1 pages or records could not be read: `judge` lists them" in told.err
-    assert f"31 records in 1 files: all is in {records}" in told.out
+    assert "1 page or record could not be read: `judge` lists them" in told.err
+    assert f"31 records in 1 file: all is in {records}" in told.out
     assert main(["fingerprint", str(archive), "--out", str(records), *PLAIN]) == 0
-    assert "0 records in 0 files; 1 files were whole before" in capsys.readouterr().out
+    assert "0 records in 0 files; 1 file was whole before" in capsys.readouterr().out
     assert main(["judge", f"{records}/*.parquet", "--out", str(out), "--lines", *PLAIN]) == 0
     told = capsys.readouterr()
     assert "31 records take 0 MiB if none is a copy" in told.err

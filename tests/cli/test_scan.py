@@ -185,7 +185,7 @@ def test_a_report_that_fails_costs_no_verdict_and_is_made_again_by_a_command(
         patched.setattr("worker.results.report.report.write_report", fails)
         assert main(["scan", str(archive), "--out", str(out), *PLAIN]) == 0
     told = capsys.readouterr()
-    assert "1 pages" in told.out
+    assert "1 page\n" in told.out
     assert f"RecursionError: ): `python -m worker report {out}` tries again" in told.err
     assert (out / "summary.json").is_file()
     assert main(["report", str(out), *PLAIN]) == 0
@@ -261,7 +261,7 @@ def test_without_the_extra_the_command_that_installs_it_is_named(
             Done(1, 0, 3, 0),
             0.0,
             10,
-            "1 pages, 0 of them copies, 3 records not readable, 1,000 a second, 0% of the files",
+            "1 page, 0 of them copies, 3 records not readable, 1,000 a second, 0% of the files",
         ),
         (Done(7200, 0, 0, 1), 7200.0, 2, "7,200 pages, 0 of them copies, 1 a second, 50% of the files, 2 h 0 min left"),
         (Done(61, 0, 0, 1), 61.0, 2, "61 pages, 0 of them copies, 1 a second, 50% of the files, 1 min 1 s left"),

@@ -73,7 +73,7 @@ def test_it_writes_what_scan_writes_and_says_what_it_takes(
     assert files(tmp_path / "out") == files(scanned / "unique")
     assert len(ids_in(tmp_path / "out")) == unique and len(ids_in(removed)) == 60 - unique
     assert main(["write", str(scanned), "--out", str(tmp_path / "out"), "--removed", str(removed)]) == 0
-    assert "in 3 archives, of which 3 were whole before" in capsys.readouterr().out
+    assert "in 3 archives, 3 of them whole before" in capsys.readouterr().out
     assert main(["write", str(scanned), "--out", str(tmp_path / "out")]) == 4
     assert "was written with other decisions" in capsys.readouterr().err
 

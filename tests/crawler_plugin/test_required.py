@@ -131,7 +131,7 @@ def test_a_crawl_that_requires_nothing_says_of_a_wrong_password_the_same(
         ended = waiting.end()
     assert "Kafka takes no pages (topic guarded.pages at " in ended.log
     assert "the broker refused the login of writer (" in ended.log
-    assert "3 pages that Kafka had not confirmed are in" in ended.log
+    assert "3 pages that Kafka had not confirmed went to" in ended.log
 
 
 def test_without_the_right_to_write_a_crawl_that_requires_it_does_not_start(

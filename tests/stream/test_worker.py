@@ -196,7 +196,7 @@ def test_how_much_memory_the_index_takes_is_told_once_when_all_shards_are_here(
         caplog.clear()
         stage.play(CRASH, B, COMMIT)
     told = [record.getMessage() for record in caplog.records if "the index holds" in record.getMessage()]
-    assert told == ["the index holds 1 entries, 0 MiB; index.memory_mb sets no limit"]
+    assert told == ["the index holds 1 entry, 0 MiB; index.memory_mb sets no limit"]
 
 
 def test_a_worker_that_leaves_stands_by_until_others_have_its_shards() -> None:

@@ -282,8 +282,6 @@ def hostile_strings(world: Round) -> bool:
 
 
 def _publish_among_good_ones(world: Round, make: Callable[[int, int], list[hostile.Sent]]) -> bool:
-    if world.cluster.settings.near.ttl_days is not None:
-        return False  # unreadable pages have no fetch time: the broker's time would expire the pages of weeks ago
     number = world.tally.happened.total()
     partition = world.chance.randrange(world.cluster.settings.topics.partitions)
     good = [hostile.page(partition, page) for page in islice(invented(10_000 + number), 4)]
@@ -328,6 +326,11 @@ _OF_THREE_BROKERS: Final = (two_brokers_killed, broker_frozen)
 """Faults that are useless with one broker."""
 _OF_ONE_BROKER: Final = (cut,)
 """Faults of the lines, which lead only to one broker."""
+_OF_UNDATED_PAGES: Final = (bomb, wide_headers, hostile_strings)
+"""Faults that cannot be while survivors expire: unreadable pages have no fetch time, and the broker's time would expire
+the pages of weeks ago."""
+PAIRS_WORKERS: Final = 3
+"""With fewer workers some faults cannot happen at once."""
 TOGETHER: Final = 0.3
 """How often another fault happens at the same time."""
 
@@ -345,14 +348,18 @@ def strike(world: Round, *, pairs: bool = False) -> None:
     has met the fewest others, and one that it has met least.
     """
     chance, tally = world.chance, world.tally
-    possible = faults(len(world.brokers))
+    expires = world.cluster.settings.near.ttl_days is not None
+    every = [one for one in faults(len(world.brokers)) if not (expires and one[1] in _OF_UNDATED_PAGES)]
+    possible = every
     if pairs:
+        for _ in range(PAIRS_WORKERS - len(world.workers)):
+            world.start()
         possible = _least(possible, lambda act: tally.partners(act.__name__))
     elif chance.random() < 0.5:
         possible = _least(possible, lambda act: tally.happened[act.__name__])
     acts = [_one_of(possible, chance)]
     if pairs or chance.random() < TOGETHER:
-        others = [(weight, act) for weight, act in faults(len(world.brokers)) if act not in acts]
+        others = [(weight, act) for weight, act in every if act not in acts]
         acts.append(_one_of(_least(others, lambda act: tally.together[_pair(acts[0], act)]), chance))
     chance.shuffle(acts)
     done = [act for act in acts if act(world)]

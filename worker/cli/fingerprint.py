@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from crawler_plugin.wire.counted import counted
 from crawler_plugin.wire.errors import CheckFailed
 from worker.cli._archives import (
     add_reading_options,
@@ -87,16 +88,23 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     if found is None:
         say("stopped; the same command goes on with the file that was not whole")
         return INTERRUPTED
-    whole = f"; {found.whole:,} files were whole before" if found.whole else ""
-    print(f"{found.records:,} records in {found.files:,} files{whole}: all is in {target}")
+    whole = f"; {counted(found.whole, 'file was', 'files were')} whole before" if found.whole else ""
+    print(f"{counted(found.records, 'record')} in {counted(found.files, 'file')}{whole}: all is in {target}")
     if arguments.strict and found.dead:
-        raise CheckFailed(f"{found.dead} pages or records could not be read: `judge` lists them in dead-letters.jsonl")
+        raise CheckFailed(
+            f"{counted(found.dead, 'page or record', 'pages or records')} could not be read: `judge` lists them in "
+            "dead-letters.jsonl"
+        )
     return 0
 
 
 def _how_far(done: ReadSoFar, before: ReadSoFar, seconds: float, size: int | None) -> str:
     rate = (done.records - before.records) / max(seconds, 1e-3)
-    said = [f"{done.files + done.whole:,} files", f"{done.records:,} records", f"{rate:,.0f} a second"]
+    said = [
+        counted(done.files + done.whole, "file"),
+        counted(done.records, "record"),
+        f"{rate:,.0f} a second",
+    ]
     read = done.bytes - before.bytes
     if size:
         said.append(f"{min(1.0, done.bytes / size):.0%} of the files' bytes")

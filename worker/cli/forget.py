@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Final, Literal
 
+from crawler_plugin.wire.counted import counted
 from crawler_plugin.wire.errors import CheckFailed, UsageError
 from crawler_plugin.wire.forgetting import ForgetCondition
 from crawler_plugin.wire.moments import since_1970
@@ -101,7 +102,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
             )
         if not arguments.yes:
             found = preview(broker, condition, rules)
-            print(f"{found.entries:,} entries on {INDEX} would be forgotten: {condition.in_words}")
+            print(f"{counted(found.entries, 'entry', 'entries')} on {INDEX} would be forgotten: {condition.in_words}")
             print("".join(f"  {url}\n" for url in found.urls), end="")
             print("nothing was changed; --yes forgets them, and also those that no block holds yet")
             return 0

@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from crawler_plugin.wire.counted import counted
 from crawler_plugin.wire.errors import Unavailable, UsageError
 from worker.cli._output_file import output_to, path_here
 from worker.compose.parts import near
@@ -151,18 +152,18 @@ def _lines_in(place: Path) -> Iterator[Path]:
 def in_words(written: Written, keep: str) -> str:
     """The results, for people."""
     said = [
-        f"{written.pages:,} pages, {written.groups:,} groups with {written.grouped:,} of them, the largest with "
-        f"{written.largest:,}"
+        f"{counted(written.pages, 'page')}, {counted(written.groups, 'group')} with {written.grouped:,} of them, "
+        f"the largest with {written.largest:,}"
     ]
     if written.split:
         said.append(
-            f"{written.split:,} groups are split: the {keep} page is not near to all of them, and the others stay with "
-            "the first one (split_from)"
+            f"{counted(written.split, 'group is', 'groups are')} split: the {keep} page is not near to all of "
+            "them, and the others stay with the first one (split_from)"
         )
     if written.elsewhere:
         said.append(
-            f"{written.elsewhere:,} groups belong to an earlier page, from before this scan, and that page is kept"
+            f"{counted(written.elsewhere, 'group has', 'groups have')} a page from before this scan, which is kept"
         )
     if written.dead:
-        said.append(f"{written.dead:,} pages could not be read and are in no group")
+        said.append(f"no group has {counted(written.dead, 'page')} that could not be read")
     return "; ".join(said)

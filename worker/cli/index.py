@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
+from crawler_plugin.wire.counted import counted
 from crawler_plugin.wire.errors import CheckFailed, Refused, UsageError
 from crawler_plugin.wire.topics import FINGERPRINTS, INDEX
 from crawler_plugin.wire.urls import canonical_url
@@ -210,7 +211,7 @@ def _hand_over(live: LiveCopy, after: Settings, workers: int | None) -> Copied:
     try:
         live.begin()
         print(
-            f"copied {live.copied.result.entries:,} entries. Start {workers or 'some'} workers with "
+            f"copied {counted(live.copied.result.entries, 'entry', 'entries')}. Start {workers or 'some'} workers with "
             f"{_settings_of(after)}: they stand by, and take over once they have loaded all shards",
             flush=True,
         )
@@ -328,8 +329,11 @@ def _export(out: str, settings: Settings) -> int:
     if not result.survivors:
         raise Refused(f"no block of {name} holds a survivor: wait for index.flush_seconds, then run this again")
     if result.before:
-        print(f"{result.before:,} survivors were there from an earlier run")
-    print(f"exported {result.survivors:,} survivors, up to batch {result.up_to}; {behind:,} batches came after it")
+        print(f"{counted(result.before, 'survivor was', 'survivors were')} there from an earlier run")
+    print(
+        f"exported {counted(result.survivors, 'survivor')}, up to batch {result.up_to}; "
+        f"{counted(behind, 'batch', 'batches')} came after it"
+    )
     shown = Folder(out)
     print(
         f"elsewhere: `python -m worker index import {shown}`, or `python -m worker judge RECORDS --against {shown} "
@@ -364,7 +368,7 @@ def _import(source: str, settings: Settings) -> int:
     check_topics(differences)
     with cluster(settings) as target:
         result = import_index(target, name, export, rules, page_partitions(settings.topics.partitions, differences))
-    print(f"imported {result.entries:,} survivors")
+    print(f"imported {counted(result.entries, 'survivor')}")
     print(_JUDGES.format(name))
     return 0
 
@@ -396,7 +400,7 @@ def table(reports: Sequence[ShardReport]) -> Iterator[str]:
     yield from aligned([_HEADS, *map(_cells, reports)], right=range(len(_HEADS)))
     entries = sum(report.entries for report in reports)
     size = sum(report.bytes for report in reports)
-    yield f"together {entries:,} entries, {in_units(size)} on the topic"
+    yield f"together {counted(entries, 'entry', 'entries')}, {in_units(size)} on the topic"
 
 
 def _cells(report: ShardReport) -> tuple[str, ...]:

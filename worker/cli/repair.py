@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from crawler_plugin.wire.counted import counted
 from crawler_plugin.wire.errors import CheckFailed, UsageError
 from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from worker.compose import parts
@@ -89,7 +90,10 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
                 "stop all workers, then python -m worker repair --accept-gap"
             )
         carry_out(broker, planned, rules, partial(secrets.token_bytes, 16))
-    print(f"repaired: {len(planned.bridges)} shards and {len(planned.moves)} partitions go on behind the gap")
+    print(
+        f"repaired: {counted(len(planned.bridges), 'shard')} and "
+        f"{counted(len(planned.moves), 'partition')} go on behind the gap"
+    )
     return 0
 
 
@@ -133,8 +137,8 @@ def losses(planned: Plan) -> Iterator[str]:
     for move in planned.moves:
         if move.skipped:
             yield (
-                f"  partition {move.partition} of {PAGES}: {len(move.skipped)} pages at offsets "
-                f"{_span(move.skipped.start, move.skipped.stop)} get no verdict; crawl them again"
+                f"  partition {move.partition} of {PAGES}: no verdict for {counted(len(move.skipped), 'page')} at "
+                f"offsets {_span(move.skipped.start, move.skipped.stop)}; crawl them again"
             )
         else:
             yield f"  partition {move.partition} of {PAGES}: no page; it goes on at offset {move.committed.offset}"

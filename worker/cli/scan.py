@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from crawler_plugin.wire.counted import counted
 from crawler_plugin.wire.errors import CheckFailed, UsageError
 from crawler_plugin.wire.files import replaced
 from worker.cli._archives import (
@@ -132,12 +133,16 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     print(fitted("\n".join(lines_of(found, f"{folder}: {files}"))))
     if found["not_written"]:
         raise CheckFailed(
-            f"{found['not_written']} pages that stay could not be written to {folder}/unique; the messages above name "
-            "them: mend those files, or scan copies of them that can be read with all columns"
+            f"{counted(found['not_written'], 'page that stays', 'pages that stay')} could not be written to "
+            f"{folder}/unique; the messages above say which: mend those files, or scan copies of "
+            "them that can be read with all columns"
         )
     dead = _dead(found)
     if arguments.strict and dead:
-        raise CheckFailed(f"{dead} pages or records could not be read: {folder}/dead-letters.jsonl says which, and why")
+        raise CheckFailed(
+            f"{counted(dead, 'page or record', 'pages or records')} could not be read: "
+            f"{folder}/dead-letters.jsonl says which, and why"
+        )
     return 0
 
 
@@ -192,9 +197,9 @@ def _how_far(done: Done, before: Done, seconds: float, size: int | None) -> str:
     """In a line: counts, rate, share, time left. ``seconds`` have passed since ``before``."""
     rate = (done.pages - before.pages) / max(seconds, 1e-3)
     read = done.bytes - before.bytes
-    parts = [f"{done.pages:,} pages", f"{done.copies:,} of them copies", f"{rate:,.0f} a second"]
+    parts = [counted(done.pages, "page"), f"{done.copies:,} of them copies", f"{rate:,.0f} a second"]
     if done.broken:
-        parts.insert(2, f"{done.broken:,} records not readable")
+        parts.insert(2, counted(done.broken, "record not readable", "records not readable"))
     if size:
         parts.append(f"{min(1.0, done.bytes / size):.0%} of the files")
         if read:
@@ -205,7 +210,7 @@ def _how_far(done: Done, before: Done, seconds: float, size: int | None) -> str:
 def lines_of(found: dict[str, Any], where: str) -> Iterator[str]:
     """The lines for people at the end."""
     pages = found["pages"]
-    yield f"{pages:,} pages"
+    yield counted(pages, "page")
     rows = [(f"{count:,}", f"{count / max(1, pages):.1%}", kind) for kind, count in found["verdicts"].items()]
     for name, what in (
         ("dead_pages", "of them dead"),

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from crawler_plugin.wire.counted import counted
 from crawler_plugin.wire.errors import UsageError
 from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import DEAD_LETTERS, PAGES, VERDICTS
@@ -106,5 +107,5 @@ def borders(passings: Sequence[Passing]) -> Iterator[str]:
     for passing in passings:
         yield (
             f"partition {passing.partition} of {PAGES}: from offset {passing.border} on; "
-            f"{passing.behind} pages before it are still to be counted"
+            f"{counted(passing.behind, 'page before it is', 'pages before it are')} still to be counted"
         )

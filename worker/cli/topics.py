@@ -7,6 +7,7 @@ import argparse
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from crawler_plugin.wire.counted import counted
 from crawler_plugin.wire.errors import CheckFailed, UsageError
 from crawler_plugin.wire.topics import ALL, OF_CRAWLS, PAGES, TopicSpec, group_names, topic_name
 from worker.compose.topology import cluster, specs
@@ -112,7 +113,7 @@ def _check_pages(settings: Settings, count: int) -> None:
     name = topic_name(topics.prefix, PAGES)
     if not found:
         raise CheckFailed(f"{name} has no record: send some pages, and check again")
-    print(f"{len(found):,} records of {name} read")
+    print(f"{counted(len(found), 'record')} of {name} read")
     faults = [fault for of_record in found for fault in of_record]
     if faults:
         more = f"\n  and {len(faults) - _FAULTS_SHOWN:,} more" if len(faults) > _FAULTS_SHOWN else ""

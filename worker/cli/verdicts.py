@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from crawler_plugin.wire.counted import counted
 from crawler_plugin.wire.errors import CheckFailed, UsageError
 from crawler_plugin.wire.files import replaced
 from worker.cli._output_file import output_to, path_here
@@ -83,10 +84,8 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
             joined = join(arguments.join, arguments.on, verdicts, out)
         said.append(f"{joined.told:,} of {joined.items:,} items have a verdict")
         if joined.as_it_came:
-            said.append(
-                f"{joined.as_it_came:,} are nested too deep, or hold too long a number next to an older {FIELD}, and "
-                "stay as they came"
-            )
+            stay = counted(joined.as_it_came, "stays as it came, since it is", "stay as they came, since they are")
+            said.append(f"{stay} nested too deep, or with too long a number next to an older {FIELD}")
     else:
         _write(map(job_row, verdicts), OF_JOB, arguments)
     print(*map(fitted, (*account.in_words(), *said)), sep="\n", file=sys.stderr)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from crawler_plugin.wire.counted import counted
 from crawler_plugin.wire.errors import CheckFailed, Refused, UsageError
 from worker.cli._installed import require
 from worker.cli._output_file import name_given
@@ -111,7 +112,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     columns = VerdictColumns(verdicts)
     copies = columns.rows - unique_in(found)
     needed = memory_for(columns.rows, copies, writing.keep, with_originals=writing.with_originals)
-    _say(f"memory: up to {needed // MIB:,} MiB for {columns.rows:,} verdicts, plus a page or a row group")
+    _say(f"memory: up to {needed // MIB:,} MiB for {counted(columns.rows, 'verdict')}, plus a page or a row group")
     if needed > (limit := memory_limit().bytes):
         raise Refused(
             f"{needed // MIB:,} MiB are needed, and this process may have {limit // MIB:,}: take --keep first, which "
@@ -119,14 +120,14 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         )
     written = write_archives(columns, sources, writing, near(settings).near, _tell)
     print(
-        f"{written.stay:,} of {written.pages:,} pages stay, in {written.archives:,} archives"
-        + (f", of which {written.before:,} were whole before" if written.before else "")
-        + (f"; in {written.split:,} groups two pages stay" if written.split else "")
+        f"{written.stay:,} of {counted(written.pages, 'page')} stay, in {counted(written.archives, 'archive')}"
+        + (f", {written.before:,} of them whole before" if written.before else "")
+        + (f"; in {counted(written.split, 'group')} two pages stay" if written.split else "")
     )
     if written.lost:
         raise CheckFailed(
-            f"{written.lost:,} pages or records could not be read a second time; the messages above name them: mend "
-            "those files, or judge copies of them that can be read"
+            f"{counted(written.lost, 'page or record', 'pages or records')} could not be read a second time; "
+            "the messages above say which: mend those files, or judge copies of them that can be read"
         )
     return 0
 
@@ -164,7 +165,7 @@ def _summary(content: bytes | None, name: str) -> dict[str, Any]:
 
 
 def _tell(ref: ArchiveRef, copied: ArchiveCopy) -> None:
-    _say(f"{ref.name}: {copied.stay:,} of {copied.pages:,} pages stay")
+    _say(f"{ref.name}: {copied.stay:,} of {counted(copied.pages, 'page')} stay")
 
 
 def _say(line: str) -> None:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 
+from crawler_plugin.wire.counted import counted
 from crawler_plugin.wire.messages import Block
 from worker.index.blocks import cover
 from worker.index.entries import Survivor
@@ -84,7 +85,7 @@ class SingleShard:
             memory.reserve(0, count)
         except OverMemoryLimit as error:
             raise OverMemoryLimit(
-                f"the state holds {count:,} survivors, for which index.memory_mb leaves no room: {_NEXT_MOVE}"
+                f"the state holds {counted(count, 'survivor')}, for which index.memory_mb leaves no room: {_NEXT_MOVE}"
             ) from error
         self._index: Final = new_index()
         self._index.load((piece.entries() for piece in found.pieces), count)

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from crawler_plugin.wire.counted import counted
 from crawler_plugin.wire.errors import Refused, Unavailable, UnreadableRecord, UsageError
 from crawler_plugin.wire.files import OWNER_ONLY, HeldFile, holder_of, replaced, write_all
 from crawler_plugin.wire.messages import Block, decode, encode
@@ -180,7 +181,9 @@ class StateFile:
             )
 
     def _damaged(self, begin: int, why: str) -> Refused:
-        otherwise = f"go on with the {self._pages} pages before it and forget the others: truncate -s {begin} "
+        otherwise = (
+            f"go on with the {counted(self._pages, 'page')} before it and forget the others: truncate -s {begin} "
+        )
         if begin == len(_MAGIC):
             otherwise = "begin anew without what it holds: rm "
         return Refused(

@@ -31,6 +31,7 @@ from itertools import groupby, takewhile
 from operator import itemgetter
 from typing import Final, NamedTuple
 
+from crawler_plugin.wire.counted import counted
 from crawler_plugin.wire.errors import Refused, UnreadableRecord
 from crawler_plugin.wire.messages import Batch, Block, Order, OtherVersion, decode, decode_claims, encode
 from crawler_plugin.wire.page_headers import Headers
@@ -477,11 +478,11 @@ def writes_of(
 
 def lines(result: Copied, without: Sequence[str]) -> Iterator[str]:
     """For people: what was copied, which URLs to leave out were not there, and what fell."""
-    yield f"copied {result.entries:,} entries"
+    yield f"copied {counted(result.entries, 'entry', 'entries')}"
     if without:
         yield f"left out {len(result.forgotten):,} of {len(without):,} URLs"
     for url in without:
         if url not in result.forgotten:
             yield f"not in the index: {url}"
     if result.fallen:
-        yield f"{len(result.fallen):,} survivors are near to an earlier one by the new rules, and were left out"
+        yield f"left out, near to an earlier survivor by the new rules: {len(result.fallen):,}"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
+from crawler_plugin.wire.counted import counted
 from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.url_templates import address_of
 from worker.terminal import aligned
@@ -109,7 +110,7 @@ class GenerationsCompared:
     def lines(self, names: Sequence[str]) -> Iterator[str]:
         """For people; ``names`` are those of the two."""
         both = self.same + self.changed
-        yield f"{both:,} pages were judged by both; {self.changed:,} of them differently"
+        yield f"{counted(both, 'page was', 'pages were')} judged by both; {self.changed:,} of them differently"
         for name, waiting in zip(names, self._waiting, strict=True):
             if waiting:
                 yield f"{len(waiting):,} were judged only by {name} so far"
@@ -134,7 +135,7 @@ class GenerationsCompared:
             survivors = self._fates.total() + unknown
             yield from (
                 "",
-                f"{survivors:,} pages survive by {names[0]}; of these by {names[1]}",
+                f"{counted(survivors, 'page survives', 'pages survive')} by {names[0]}; of these by {names[1]}",
                 *aligned(rows, right=(0,)),
             )
         if self._risen:

@@ -15,6 +15,7 @@ from tornado.httputil import HTTPServerConnectionDelegate
 from tornado.iostream import IOStream
 from tornado.netutil import bind_sockets
 
+from crawler_plugin.wire.counted import counted
 from crawler_plugin.wire.errors import Unavailable, UsageError
 from crawler_plugin.wire.http_server import shown
 from worker.config import Settings
@@ -143,7 +144,7 @@ async def _serve(
     judging.ended.add_done_callback(lambda done: asked.set())
     metrics.health.report([])
     address = sockets[0].getsockname()
-    announce(f"serving on http://{shown(address[0], address[1])}, {local.judged} pages judged so far")
+    announce(f"serving on http://{shown(address[0], address[1])}, {counted(local.judged, 'page')} judged so far")
     await asked.wait()
     metrics.health.report(["it is stopping"])
     await _drain(server, service, settings.shutdown.seconds)

@@ -183,7 +183,9 @@ def test_a_crawl_that_is_stopped_by_force_ends_without_a_trace_of_its_threads_an
     assert "forcing unclean shutdown" in ended.log
     assert "Exception in thread" not in ended.log
     assert "Exception ignored" not in ended.log
-    told = re.search(r"stopped by force; (\d+) pages that Kafka had not confirmed are in (\S+pages\.spool),", ended.log)
+    told = re.search(
+        r"stopped by force; (\d+) pages that Kafka had not confirmed went to (\S+pages\.spool),", ended.log
+    )
     assert told is not None, ended.log
     spool = Spool.open(Path(told[2]), 0)
     assert int(told[1]) == spool.left > 0

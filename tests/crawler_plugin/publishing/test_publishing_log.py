@@ -96,13 +96,13 @@ def test_pages_that_stay_in_the_spool_are_told_with_the_command_that_sends_them(
     (left, forced, lost) = logged.lines
     assert left == (
         logging.WARNING,
-        f"1 pages that Kafka has not confirmed are in {path}, the next crawl with that spool sends them; to "
+        f"1 page that Kafka has not confirmed went to {path}, the next crawl with that spool sends them; to "
         f"send them now: {command}",
     )
     assert forced[1].endswith(command)
     assert lost == (
         logging.ERROR,
-        "the crawl was stopped by force and 1 pages that Kafka had not confirmed are lost (disk full): "
+        "the crawl was stopped by force and lost 1 page that Kafka had not confirmed (disk full): "
         f"{page(2).url}. Crawl them again",
     )
 

@@ -88,7 +88,7 @@ def test_damage_and_pages_that_are_too_large_are_named_and_the_rest_is_sent(
     assert [record.key for record in records(broker, topic_prefix)] == ["https://example.com/0"]
     assert "https://example.com/1#as-it-was: 30" in ended.stderr
     assert "there was https://example.com/2: crawl that again" in ended.stderr
-    assert "1 damaged places and 1 pages that are too large" in ended.stderr
+    assert "1 damaged place and 1 page too large" in ended.stderr
 
 
 @pytest.mark.cluster

@@ -69,9 +69,7 @@ def test_pages_that_are_to_go_elsewhere_stay_and_are_named_with_the_command_that
     assert opened.spool.path.name == "dedup-news.v2~2.spool"
     assert urls(take_all(opened.spool)) == ["2"]
     (line,) = opened.passed_over
-    assert line.startswith(
-        f"the 1 pages in {path} are to go to other.pages at kafka:9092, and this crawl publishes to "
-    )
+    assert line.startswith(f"the pages in {path} are to go to other.pages at kafka:9092, and this crawl publishes to ")
     assert f"python -m crawler_plugin.spool {path}" in line
     there = open_numbered(path, ROOM, THERE)
     assert there.spool.path == path
@@ -103,7 +101,7 @@ def test_a_disk_that_is_full_leaves_what_could_not_be_taken_over_where_it_was(
     with monkeypatch.context() as disk:
         disk.setattr(os, "pwrite", full)
         opened = open_numbered(path, ROOM, HERE)
-    assert opened.passed_over == [f"1 pages stay in {second}: {path}: No space left on device"]
+    assert opened.passed_over == [f"1 page stays in {second}: {path}: No space left on device"]
     assert second.read_bytes() == before
     assert urls(take_all(opened.spool)) == ["1"]
 

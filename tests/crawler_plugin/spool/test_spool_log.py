@@ -31,7 +31,7 @@ def test_what_an_earlier_crawl_left_is_told_and_damage_by_its_place(logged: Logg
     say_opened(logged.log, Opened(spool))
     spool.close()
     assert logged.stats == {stats.SPOOL_FOUND: 2, stats.SPOOL_DAMAGED: 1}
-    assert logged.lines[0] == (logging.INFO, f"2 pages that an earlier crawl left in {path} are sent, too")
+    assert logged.lines[0] == (logging.INFO, f"sending also 2 pages that an earlier crawl left in {path}")
     assert logged.lines[1][0] == logging.ERROR
     assert str(path) in logged.lines[1][1]
 

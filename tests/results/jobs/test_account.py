@@ -34,7 +34,7 @@ def test_the_sum_names_every_outcome() -> None:
         ((2, 3), "udrxu", True, None),
         ((2,), "u", False, "1 of 2 pages of job 7 have no verdict yet: --follow"),
         ((1, 2), "ud", False, "1 of 3 pages"),
-        ((2,), "udr", True, "1 pages more than the 2 that its runs have counted"),
+        ((2,), "udr", True, "1 page more than the 2 that its runs have counted"),
         ((), "ud", False, "no mark on the topic jobs"),
         ((None,), "ud", False, "1 of 1 runs of job 7 have begun and not said"),
         ((2, None), "ud", False, "1 of 2 runs"),

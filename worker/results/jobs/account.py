@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from crawler_plugin.wire.counted import counted
 from crawler_plugin.wire.outcomes import JobMark, JobSum
 from worker.results.rows import OUTCOMES
 from worker.verdict.decide import DUPLICATE
@@ -47,7 +48,7 @@ class JobAccount:
     def in_words(self) -> Iterator[str]:
         """The sum, for people."""
         summands = " + ".join(f"{self.outcomes[outcome]:,} {outcome}" for outcome in OUTCOMES)
-        yield f"{self.whose}: {self.judged:,} pages = {summands}"
+        yield f"{self.whose}: {counted(self.judged, 'page')} = {summands}"
 
     def problem(self) -> str | None:
         """Why these are not all, or too many, with the next move; None if they are as many as were published."""
@@ -74,8 +75,8 @@ class JobAccount:
             )
         if missing < 0:
             return (
-                f"{self.whose} has {-missing:,} pages more than the {self.published:,} that its runs have counted: a "
-                "page whose confirmation was lost is sent twice, and the second one is a refetch"
+                f"{self.whose} has {counted(-missing, 'page')} more than the {self.published:,} that its runs have "
+                "counted: a page whose confirmation was lost is sent twice, and the second one is a refetch"
             )
         return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple, Protocol
 
+from crawler_plugin.wire.counted import counted
 from crawler_plugin.wire.errors import Refused
 
 MIB: Final = 1 << 20
@@ -94,8 +95,9 @@ class MemoryLimit:
         coming = self._empty + int(entries * self.entry_bytes)
         if not self._fits(coming):
             raise OverMemoryLimit(
-                f"shard {shard} has {entries:,} entries, about {_shown(coming)}; with the {_shown(self.used)} of the "
-                f"other shards here that is above index.memory_mb={self.limit // MIB}. {_NEXT_MOVE}"
+                f"shard {shard} has {counted(entries, 'entry', 'entries')}, about {_shown(coming)}; with the "
+                f"{_shown(self.used)} of the other shards here that is above "
+                f"index.memory_mb={self.limit // MIB}. {_NEXT_MOVE}"
             )
         self._shards[shard] = _Taken(entries, coming, entries)
 
@@ -118,7 +120,7 @@ class MemoryLimit:
         coming = int(entries * self.entry_bytes)
         if not self._fits(coming):
             raise OverMemoryLimit(
-                f"the index holds {self.entries:,} entries in "
+                f"the index holds {counted(self.entries, 'entry', 'entries')} in "
                 f"{_shown(self.used)}, and {entries} more would take it above index.memory_mb={self.limit // MIB}. "
                 f"{_NEXT_MOVE}"
             )
@@ -143,7 +145,7 @@ class MemoryLimit:
 
     def __str__(self) -> str:
         """How much memory is used and how much more fits, in words."""
-        held = f"the index holds {self.entries:,} entries, {_shown(self.used)}"
+        held = f"the index holds {counted(self.entries, 'entry', 'entries')}, {_shown(self.used)}"
         if not self.limit:
             return f"{held}; index.memory_mb sets no limit"
         more = int(max(0, self.limit - self.used) / self.entry_bytes)
