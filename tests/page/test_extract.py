@@ -178,7 +178,7 @@ def test_text_of_a_spider_is_taken_as_it_is() -> None:
 
 
 def test_the_extractor_names_its_rules_and_versions() -> None:
-    assert RULE.startswith("content-9/words-4/announced-6/echo-1/decode-3/chardetng-")
+    assert RULE.startswith("content-9/words-5/announced-6/echo-1/decode-3/chardetng-")
 
 
 @pytest.mark.parametrize(

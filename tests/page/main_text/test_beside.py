@@ -47,6 +47,26 @@ def test_what_is_called_navigation_and_made_of_links_goes_even_then() -> None:
     assert names(f"<body><div class=widget><ul>{MENU}</ul></div>{page}")[0] == "raz"
 
 
+@pytest.mark.parametrize(
+    ("name", "goes"),
+    [
+        ("modal", True),
+        ("article-modal", True),
+        ("modal-enabled", False),
+        ("relatedDisabled", False),
+        ("has-sidebar", False),
+        ("layout-with_sidebar_right", False),
+        ("noSidebar", False),
+        ("no-ads sidebar", True),
+        ("sharing-enabled sharedaddy", True),
+    ],
+)
+def test_what_an_element_has_or_lacks_does_not_name_it(name: str, goes: bool) -> None:
+    texts = "".join(f"<div>{prose('nie', 40)}</div>" for _ in range(6))
+    page = f"<body><main><div class='{name}'>{prose('raz', 40)}</div>{texts}</main>"
+    assert ("raz" in names(page)) is not goes
+
+
 @pytest.mark.parametrize("opening", ["<div role=dialog>", "<div role=complementary>", "<aside>"])
 def test_dialogs_and_sidebars_go_however_long_they_are(opening: str) -> None:
     assert names(f"<body>{opening}{prose('nie', 40)}{prose('nie', 40)}</div></aside><div>{prose('raz')}</div>") == [

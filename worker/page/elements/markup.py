@@ -126,10 +126,14 @@ __all__ = [
 
 Tables = tuple[Table, Table, Table, Table, Table, Table, Table, Table]
 
+_SPACE: Final = 32
 _SHAPE, _MARKS = 32, 0x7FFFFFFF
 """A mark is read with the shape above it, which takes another column."""
 _BEGINNING: Final = 16 * 1024
 """Most heads end within this many bytes of a page."""
+_OF_ANOTHER: Final = tuple(map(hash_of, ("has", "with", "no", "without")))
+"""The words after them name another element, which stands there or not."""
+_OF_A_SWITCH: Final = tuple(map(hash_of, ("enabled", "disabled")))
 _TRUE, _OPEN, _CLOSED, _UNTIL = map(hash_of, ("true", "open", "closed", "until"))
 _HTML, _HEAD, _P, _BR, _SCRIPT, _STYLE, _PAGE_TITLE, _TEXTAREA, _PLAINTEXT = map(
     hash_of, ("html", "head", "p", "br", "script", "style", "title", "textarea", "plaintext")
@@ -190,24 +194,34 @@ def begins_markup(character: int) -> bool:
 
 @lean("int64(uint8[::1], int64, int64, int32[:, ::1])")
 def _bits_of_words(body: Any, begin: int, end: int, table: Table) -> int:
-    """Bits of all words of a class, id or role; ``side-bar``, ``side_bar`` and ``sideBar`` are two words."""
-    bits = 0
-    name = EMPTY
-    after_lower = False
-    for place in range(begin, end):
-        character = int(body[place])
+    """Bits of all words of a class, id or role; ``side-bar``, ``side_bar`` and ``sideBar`` are two words.
+
+    ``has-sidebar``, ``no-sidebar`` and ``modal-enabled`` say what stands in an element, or what it can do, not what it
+    is.
+    """
+    bits = bits_of_name = 0
+    word = EMPTY
+    after_lower = is_of_another = False
+    for place in range(begin, end + 1):
+        character = int(body[place]) if place < end else _SPACE
         upper = 65 <= character <= 90
-        if not upper and not is_letter(character) and character < 128:
-            bits |= bits_of(table, name)
-            name = EMPTY
-            after_lower = False
-            continue
-        if upper and after_lower:
-            bits |= bits_of(table, name)
-            name = EMPTY
-        name = grown(name, lower(character))
-        after_lower = not upper
-    return bits | bits_of(table, name)
+        is_between = not upper and not is_letter(character) and character < 128
+        if is_between or (upper and after_lower):
+            if word in _OF_ANOTHER:
+                is_of_another = True
+            elif word in _OF_A_SWITCH:
+                bits_of_name = 0
+            elif not is_of_another:
+                bits_of_name |= bits_of(table, word)
+            word = EMPTY
+        if is_space(character):
+            bits |= bits_of_name
+            bits_of_name = 0
+            is_of_another = False
+        if not is_between:
+            word = grown(word, lower(character))
+        after_lower = not is_between and not upper
+    return bits
 
 
 @lean("int64(uint8[::1], int64, int64)")

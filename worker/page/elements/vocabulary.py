@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from worker.compiling import Function, compiler_of
 
-VOCABULARY: Final = "words-4"
+VOCABULARY: Final = "words-5"
 """Name of these lists; a part of the scheme, so change it when they change."""
 
 # Kinds of elements.
@@ -171,7 +171,7 @@ _WORDS: Final = {
     "related recommend recommended recommendation recommendations suggested readmore trending latest popular "
     "recirc recirculation "
     # to be shared, bought, signed
-    "share shares sharing sharebar sharethis addthis addtoany social socials "
+    "share shares sharing sharebar sharedaddy sharethis addthis addtoany social socials "
     "ad ads adv advert advertisement advertising adsense banner promo promos promotion sponsor sponsored outbrain "
     "taboola newsletter newsletters subscribe subscription signup login popup modal overlay lightbox": MARKED_ASIDE,
     "cookie cookies gdpr consent onetrust cookielaw cookiebot cmplz cky didomi usercentrics truste trustarc osano "
