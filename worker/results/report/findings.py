@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from crawler_plugin.wire.counted import counted
 from worker.results.report.group_pictures import GroupPicture
 from worker.results.report.markup import address, percent, whole
 from worker.results.report.tally import SHORT, Tally
@@ -57,7 +58,7 @@ def _suspects(tally: Tally) -> Iterator[Finding]:
         pages = sum(one.copies for one in found)
         yield Finding(
             "Different pages that are taken for one",
-            f"{whole(pages)} duplicates of {whole(len(found))} kept page{'s' * (len(found) != 1)}, "
+            f"{whole(pages)} duplicates of {counted(len(found), 'kept page')}, "
             f"{percent(pages, tally.kinds['duplicate'])} of all duplicates: nearly all pages of their templates, with "
             "titles that all differ. Copies mostly share the title of their original.",
             ("kept page", "duplicates", "template", "for example"),
@@ -186,4 +187,4 @@ def _share_of_most(most: Sequence[tuple[str, int]]) -> int:
 
 
 def _groups(found: Sequence[GroupPicture]) -> str:
-    return f"{whole(len(found))} group{'s' * (len(found) != 1)} with {whole(sum(group.size for group in found))} pages"
+    return f"{counted(len(found), 'group')} with {whole(sum(group.size for group in found))} pages"

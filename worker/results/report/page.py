@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from crawler_plugin.wire.counted import counted
 from worker.results.report.charts import counts, share_bar, shares
 from worker.results.report.document import document
 from worker.results.report.findings import Finding
@@ -206,8 +207,8 @@ def _groups(contents: Contents) -> Markup:
 
 def _group(group: GroupPicture) -> Markup:
     facts = [
-        f"{whole(len(group.hosts))} host{'s' * (len(group.hosts) != 1)}",
-        f"{whole(len(group.templates))} path template{'s' * (len(group.templates) != 1)}",
+        counted(len(group.hosts), "host"),
+        counted(len(group.templates), "path template"),
         f"{whole(group.tokens)} tokens" if group.tokens else "",
         f"similarity {group.similarity:.2f}" if group.similarity is not None else "",
         f"{_day(group.first_seen)} to {_day(group.last_seen)}" if group.first_seen is not None else "",
