@@ -1,8 +1,8 @@
-"""One text under a million titles of one site, a part of ``crowded-block``: the cost of its look-ups, compared with
-look-ups of unrelated pages.
+"""A part of ``crowded-block``: one text under a million titles of one site. What do its look-ups cost, compared with
+look-ups of unrelated pages?
 
-The first three pages are doubted and stand for all of them on other sites, the others are a template's, as a claimer
-marks them (``worker.fingerprint.scoped``).
+The first three pages are marked as doubted, the others as pages of a template, as a worker would mark them
+(``worker.fingerprint.scoped``). The three stand for all of them on other sites.
 """
 
 from __future__ import annotations

@@ -223,7 +223,8 @@ class _Reader:
             self._refuse_set("DEDUP_DROP = True", *names[1:])
 
     def refuse_odd_folder(self, folder: str | None) -> None:
-        """Collect a ``JOBDIR`` whose name is not UTF-8: the crawl's name and its state's are made of it."""
+        """Collect an error if the name of ``JOBDIR`` is not UTF-8: the crawl and the files of its state are named after
+        it."""
         if folder and os.fsencode(folder).decode(errors="ignore") != os.fspath(folder):
             self._problems["JOBDIR"] = [f"JOBDIR={folder!r}: its name is not UTF-8, give it another one"]
 

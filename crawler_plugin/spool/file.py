@@ -180,7 +180,7 @@ class Spool:
             return Appended(len(begun), trouble)
 
     def keep_marks(self, marks: Sequence[JobMark]) -> bool:
-        """Write marks behind the pages, if there are any; whether they are on the disk."""
+        """Write marks behind the pages, if the spool has pages; returns whether the marks are on the disk."""
         with self._lock:
             if self._is_closed or not self._left:
                 return False

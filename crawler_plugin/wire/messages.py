@@ -255,7 +255,7 @@ class Answer(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
 
     def gist(self) -> bytes:
         """The parts that are equal in two answers with the same meaning: void claims, earliest survivors, latest
-        survivors of the same URL. Writers and findings about survivors may differ."""
+        survivors of the same URL. Two such answers may differ in who wrote them and in what they say of survivors."""
         said = self.void, self.place, self.original_batch, self.original_place
         seen = self.seen_at, self.seen_batch, self.seen_place
         return b"%d %d %b" % (len(self.void), len(self.seen_at), b"".join(said + seen))

@@ -35,8 +35,8 @@ the second."""
 
 
 def set_apart(pages: Pages, scopes: U64 | None) -> Pages:
-    """The pages with fingerprints, texts and bands combined with ``scopes`` (n,), None for zeros; done twice, it
-    restores the original."""
+    """The pages with fingerprints, texts and bands combined (XOR) with ``scopes`` (n,); None stands for zeros. A second
+    call with the same scopes restores the original pages."""
     if scopes is None or not scopes.any():
         return pages
     bands = pages.bands

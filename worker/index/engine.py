@@ -77,8 +77,8 @@ class TableSizes:
     ``split_from``: a bucket of this many entries is split, or of eight times the usual number if that is more; fewer
     cost memory and slow the look-ups. ``copy_from``: with this many entries a bucket of a band keeps copies of their
     sketches. ``entries_a_row``: above it, more rows are made; a row costs as much as two entries. ``swept_rows``: rows
-    from which one step removes expired entries. ``cleaned``: bytes of regions that are cleaned for a new entry and
-    table, at most; each leaves dead slabs of half of that behind. ``first_slot``: the number of the first entry.
+    from which one step removes expired entries. ``cleaned``: the most bytes of regions that are cleaned for one new
+    entry in one table; half as many bytes of dead slabs may stay. ``first_slot``: the number of the first entry.
     """
 
     chunk_bits: int = 16

@@ -1,7 +1,8 @@
-"""Archives in, a file of records for each out, in a folder or at a URL: the first half of a scan, on any machines.
+"""The first half of a scan, on any number of machines: reads archives and writes a file of records for each of them, in
+a folder or at a URL.
 
-No page is compared with another one, so more pages take no more memory. A file gets its name when it is whole, and says
-which archive it is of: when the same command runs again, it leaves whole files as they are.
+No page is compared with another one, so more pages take no more memory. A file gets its name when it is whole, and
+names its archive: when the same command runs again, it leaves whole files as they are.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Parts of kafka-python that have no public name but that workers and the plugin need.
+"""The parts of kafka-python that workers and the plugin need but that have no public name.
 
 Another version may lack them, so pyproject.toml bounds kafka-python to the minor versions with which the tests of this
 module have passed; ``tests/wire/kafka_client/parts.py`` lists what must be there.

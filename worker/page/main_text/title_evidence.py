@@ -194,8 +194,8 @@ def is_announced(text: str, title: str, part: str | None = None) -> bool:
 
 
 def _sentences(text: str, title: str) -> Iterator[str]:
-    """The lines of a text that are no part of its title, without case, some of them at a time: most texts have the
-    words of their title in the first ones."""
+    """The text in lower case without the lines that only repeat its title, a group of lines at a time: in most texts
+    the first group already has the words that are looked for."""
     begin = 0
     while begin < len(text):
         end = text.find("\n", begin + _SOME) + 1 or len(text)

@@ -41,10 +41,11 @@ class Hint(Protocol):
     def of_site(self) -> bool: ...
 
     def survivor(self, claims: Claims, place: int, order: Order) -> Iterable[SurvivorFinding]:
-        """A page was stored; yields the findings that it brings."""
+        """Called for each page that was stored; yields what is now known of survivors because of it."""
 
     def copy(self, claims: Claims, place: int, order: Order, survivor: str) -> Iterable[SurvivorFinding]:
-        """A page was found near to a survivor of this ``order`` and URL; yields the findings that it brings."""
+        """Called for each page that is near to the survivor with this ``order`` and URL; yields what is now known of
+        survivors because of it."""
 
 
 class _Page(NamedTuple):

@@ -80,7 +80,7 @@ class _Coding(NamedTuple):
     unpacker: Callable[[], Unpacker]
     errors: Callable[[], tuple[type[Exception], ...]]
     has_mark: bool = True
-    """For an encoding without a mark, a part that can be unpacked may be chance."""
+    """For an encoding whose data do not begin with a mark: a few bytes may look like it by chance."""
 
 
 _CODINGS: Final = {
@@ -101,7 +101,7 @@ _NAMES: Final = {
 
 
 def body_of(response: HttpResponse, most_bytes: int) -> bytes:
-    """The body without the encodings of HTTP, at most a little more than the most bytes.
+    """The body without the encodings of HTTP; of a longer body, the first ``most_bytes`` and a few more.
 
     Many crawlers remove encodings and leave the header that announces them: a body that is not packed as its header
     says is used as it stands. A body that was cut short is read as far as it goes.
