@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -49,7 +50,7 @@ def test_what_the_cache_lacks_is_compiled_by_processes_of_their_own_that_tell_ho
         "compile_apart(print); print('done'); compile_apart(print)\n"
         "print(sum(len(kernel.overloads) for kernel in compiling._entries))"
     )
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONUNBUFFERED": "1"}
     ended = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT, env=environment
     )
@@ -63,3 +64,49 @@ def test_what_the_cache_lacks_is_compiled_by_processes_of_their_own_that_tell_ho
     assert logged
     assert set(logged) <= set(steps)
     assert {file.name.split("_")[0] for file in tmp_path.rglob("voting.*.nbc")} == {"voting.gather", "voting.vote"}
+
+
+DOCUMENTS: Final = ("".join(json.dumps({"id": id_, "text": f"words of {id_}"}) + "\n" for id_ in "ab"), "docs.jsonl")
+PAIRS: Final = (json.dumps({"a": "a", "b": "b", "label": 1}) + "\n", "pairs.jsonl")
+LOCAL: Final = (
+    "import logging; from worker.local import Deduplicator; logging.basicConfig(level='INFO')\n"
+    "with Deduplicator() as local: local.judge('https://a.example/', text='words')"
+)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "-m worker compare docs.jsonl pairs.jsonl",
+        "-m worker compare --text words words",
+        "-m worker explain --blocks docs.jsonl",
+        "-m worker idf --docs docs.jsonl --out idf.tsv",
+        "-m worker evaluate --docs docs.jsonl --pairs pairs.jsonl",
+        "-m worker calibrate --docs docs.jsonl --pairs pairs.jsonl",
+        "-m worker scan docs.jsonl --out scanned",
+        "local.py",
+    ],
+)
+def test_a_command_that_needs_kernels_says_so_before_it_compiles_anything(command: str, tmp_path: Path) -> None:
+    for content, name in (DOCUMENTS, PAIRS, (LOCAL, "local.py")):
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        [sys.executable, *command.split()],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        env=environment,
+        start_new_session=True,
+    ) as process:
+        assert process.stderr is not None
+        said = []
+        for line in process.stderr:
+            said.append(line)
+            if "compiling for this machine" in line:
+                break
+        os.killpg(process.pid, signal.SIGKILL)
+    assert "compiling for this machine" in "".join(said)
+    compiled = {file.name.partition(".")[0] for file in tmp_path.rglob("*.nbc")}
+    assert compiled <= {"entries"}, "the scheme of a scan names its dictionary, so this is made before"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from crawler_plugin.wire.errors import UsageError
 from worker.cli.evaluate import add_labelled_options, method, parsers
+from worker.compose.kernels import compile_apart
 from worker.compose.parts import recipe
 from worker.evaluate.calibration import FOLDS, Calibration, Candidate, Outcome, calibrate
 from worker.evaluate.kept_by_method import collect
@@ -45,6 +46,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     settings = load()
     labelled = read_labelled(arguments.docs, arguments.pairs, arguments.field)
     candidates = list(_candidates(settings, arguments.predicate or settings.near.predicate))
+    compile_apart()
     collection = collect(
         labelled.documents,
         labelled.field,

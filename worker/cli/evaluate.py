@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from crawler_plugin.wire.errors import UsageError
 from worker.cli._output_file import path_here
 from worker.cli._variant_options import add_variant_options, variant_of
+from worker.compose.kernels import compile_apart
 from worker.compose.parts import near, recipe, scheme
 from worker.evaluate import plots, report
 from worker.evaluate.baselines import Exact, Jaccard, LongestSentences, Shingles, Weighted
@@ -95,6 +96,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     methods = _methods(arguments, settings)
     labelled = _labelled(arguments)
     found_by = extractor_named(arguments.extractor)
+    compile_apart()
     evaluation = evaluate(labelled, recipe(settings), methods, parsers(settings, arguments.processes), found_by)
     if arguments.out is not None:
         write(evaluation, settings, arguments.out)

@@ -18,6 +18,7 @@ from crawler_plugin.wire.urls import canonical_url, id_or_url, url_of_id
 from worker.cli._output_file import path_here
 from worker.cli._variant_options import add_variant_options, variant_of
 from worker.compose.few_pages import parsed
+from worker.compose.kernels import compile_apart
 from worker.compose.parts import near, recipe
 from worker.evaluate.literature.comparison import compare
 from worker.evaluate.literature.explained import Explained, Explainer
@@ -335,6 +336,7 @@ def _answers(
     A page is read in a process that ends if it is made to break parsers. Texts of the command line are the user's own.
     """
     if all(side.typed for side in sides):
+        compile_apart()
         read = task()
         return {number: read(side.body, side.meta) for number, side in enumerate(sides)}
     return dict(parsed(task, result, page, ((number, side.body, side.meta) for number, side in enumerate(sides))))

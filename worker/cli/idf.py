@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from crawler_plugin.wire.errors import PageError, UsageError
 from worker.cli._output_file import path_here
+from worker.compose.kernels import compile_apart
 from worker.compose.parts import recipe
 from worker.evaluate.idf import count_documents, table
 from worker.evaluate.labels.labelled import META, Document, Field, read_documents
@@ -44,8 +45,9 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     if arguments.least < 1:
         raise UsageError(f"--least {arguments.least}: give a number from 1 on")
     settings = load()
-    fingerprinter = Fingerprinter(recipe(settings))
     documents = read_documents(arguments.docs, arguments.field)
+    compile_apart()
+    fingerprinter = Fingerprinter(recipe(settings))
     texts = _texts(documents, arguments.field, fingerprinter)
     counted = count_documents(texts, fingerprinter.reader, fingerprinter.recipe.noise_words)
     rows = table(counted, arguments.least)

@@ -165,6 +165,7 @@ def _copy(arguments: argparse.Namespace, settings: Settings) -> int:
         UsageError: a file or a name that cannot be used.
     """
     from worker.compose import parts
+    from worker.compose.kernels import compile_apart
     from worker.compose.step import policy
     from worker.fingerprint.scheme import Scheme
     from worker.operations.rejudging import Rejudging, is_judged_again
@@ -179,6 +180,8 @@ def _copy(arguments: argparse.Namespace, settings: Settings) -> int:
         raise UsageError("--to names the generation that is copied: take another name")
     before, rules = rules_of(settings), rules_of(after)
     again = is_judged_again(Scheme.decode(before.scheme_text), Scheme.decode(rules.scheme_text))
+    if again:
+        compile_apart()
     falls = Rejudging(rules, parts.new_index(after)) if again else None
     options = client_options(settings.kafka)
     differences = compare_topics(options, specs(settings))

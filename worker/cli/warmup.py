@@ -72,7 +72,7 @@ def _compile(settings: Settings) -> str:
     from worker.compiling import cpu_name
     from worker.compose import parts
 
-    compile_apart(lambda step: None)
+    compile_apart()
     for part in PARTS:  # from the cache, unless a process has failed: then it fails here, and says why
         compile_part(part)
     recipe = parts.recipe(settings)

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from crawler_plugin.wire.errors import PageError
 from crawler_plugin.wire.page_headers import PageMeta
+from worker.compose.kernels import compile_apart
 from worker.compose.machine import MIB
 from worker.config import PageSettings
 from worker.pool.process_pool import ProcessPool
@@ -28,6 +29,7 @@ def parsed(
     Args:
         task: picklable; called in that process, it returns the task, whose results are of the type ``result``.
     """
+    compile_apart()  # otherwise the process would compile alone, and tell nobody
     memory = page.memory_mb * MIB
     with ProcessPool[K, T](
         task,

@@ -20,7 +20,7 @@ from worker.verdict.findings import FindingRules
 
 def fingerprinters(settings: Settings, made: Recipe, processes: int) -> ProcessPool[Source, Fingerprinted]:
     """Child processes that make fingerprints of pages; ``made`` is ``parts.recipe(settings)``."""
-    compile_apart(lambda step: None)  # otherwise each of the processes would compile all of it
+    compile_apart()  # otherwise each of the processes would compile all of it
     return ProcessPool(
         partial(Fingerprinter, made),
         Fingerprinted,

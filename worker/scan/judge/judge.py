@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from crawler_plugin.wire.messages import Block
 from worker.compose import parts
+from worker.compose.kernels import compile_apart
 from worker.compose.machine import memory_for_index
 from worker.compose.step import policy
 from worker.config import Settings
@@ -51,6 +52,7 @@ class Judge:
         now: int,
         keep: Callable[[Block], None] | None = None,
     ) -> None:
+        compile_apart()
         self.scheme: Final = state_scheme(settings)
         """All that these verdicts depend on."""
         settings = alone(settings)
