@@ -86,7 +86,7 @@ def segment_template(segment: str) -> str:
     return _segment_template(segment) if len(segment) <= _LONGEST_SEGMENT else "{words}"
 
 
-@lru_cache(1 << 16)
+@lru_cache(1 << 14)
 def _segment_template(segment: str) -> str:
     segment, *parameters = segment.split(";")
     ending = _ENDING.search(segment)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Sequence
 
 import pytest
@@ -14,6 +15,7 @@ from worker.fingerprint.hashing import hash_text
 from worker.fingerprint.near import SimHashNear
 from worker.fingerprint.scoped import ScopedNear
 from worker.stream.shard.hints import Hints
+from worker.verdict import suspects
 from worker.verdict.claims import Claims
 from worker.verdict.decide import Decisions, decide
 from worker.verdict.suspects import Suspects, Templates, in_words
@@ -180,6 +182,25 @@ def test_no_site_fills_the_memory_with_templates_or_with_copies() -> None:
     for begin in range(0, 4000, 500):
         one.take(*repeated[begin : begin + 500], old=FIRST)
     assert one.templates.held < 5000
+
+
+def test_what_is_remembered_of_many_survivors_with_a_copy_each_takes_the_memory_that_it_counts_for() -> None:
+    told = Told()
+    tracemalloc.start()
+    try:
+        for batch in range(4):
+            numbers = range(500 * batch, 500 * batch + 500)
+            hits = [
+                Hit(place=place, order=(-1, number), url=f"{SHOP}s/{number}", distance=0, reason="exact-text")
+                for place, number in enumerate(numbers)
+            ]
+            told.take(*(page(number, "Shop") for number in numbers), answers=[answer_of(hits)])
+        its_own = [tracemalloc.Filter(True, suspects.__file__), tracemalloc.Filter(True, "<string>")]
+        taken = tracemalloc.take_snapshot().filter_traces(its_own).statistics("filename")
+    finally:
+        tracemalloc.stop()
+    assert told.templates.held > 2000
+    assert 30 * told.templates.held < sum(one.size for one in taken) < 80 * told.templates.held
 
 
 def test_what_expires_is_forgotten_and_what_others_found_is_learnt() -> None:

@@ -158,7 +158,9 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.cluster.soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=30, help="minutes of pages that all differ, after warming up")
     parser.add_argument("--warm-up", type=float, default=5, help="minutes of such pages before")
-    parser.add_argument("--copies", type=float, default=5, help="minutes of copies after; the first is not counted")
+    parser.add_argument(
+        "--copies", type=float, default=6, help="minutes of copies after; the first two are not counted"
+    )
     parser.add_argument("--rate", type=float, default=390, help="pages a second")
     parser.add_argument("--set", dest="more", action="append", default=[], metavar="KEY=VALUE", help="of the worker")
     parser.add_argument("--out", type=Path, help="put the table into this file, too, between its markers soak")
@@ -185,8 +187,9 @@ def main(arguments: list[str]) -> int:
             soak.watch("warm-up", options.warm_up)
             soak.watch("different", options.minutes)
             feed.copies = True
-            soak.watch("first copies", min(1, options.copies))  # pages still on their way, and the caches of hits
-            soak.watch("copies", max(0, options.copies - 1))
+            first = min(2, options.copies)  # pages still on their way, caches of hits, and what findings remember
+            soak.watch("first copies", first)
+            soak.watch("copies", options.copies - first)
             crawler.stop()
     lines, good = report(soak.looks)
     asked = f"--minutes {options.minutes:g} --warm-up {options.warm_up:g} --copies {options.copies:g}"

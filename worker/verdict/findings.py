@@ -58,20 +58,19 @@ class FindingRules:
     suspect_pages: int = 20
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class _Group:
     """A survivor and what its copies have shown. ``named`` maps hashes of URLs to the pages that named them;
-    ``folders`` and ``endings`` are hashes of the parts that ``_address`` finds; ``at_home`` says that one copy is of
+    ``parts`` are hashes of the folders and of the endings that ``_address`` finds; ``at_home`` says that one copy is of
     the survivor's own account and ends differently."""
 
     url: str
     url_hash: int
     copies: int = 0
     named: dict[int, NamedBy] = field(default_factory=dict)
-    members: dict[int, str] = field(default_factory=dict)
+    members: list[str] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
-    folders: set[int] = field(default_factory=set)
-    endings: set[int] = field(default_factory=set)
+    parts: tuple[set[int], set[int]] | None = None
     places: int = 0
     at_home: bool = False
     examined: int = 0
@@ -158,15 +157,16 @@ class CopyGroups:
 def _preferred(group: _Group, url: str, canonical: int) -> Iterator[tuple[str, NamedBy]]:
     """The pages of a group that this copy shows to be its canonical ones, each once, with the page that named it."""
     own = hash_bytes(url.encode())
-    if own in group.named and own not in group.members:
+    if own in group.named and url not in group.members:
         yield url, group.named[own]
-    if len(group.members) < _MEMBERS or own in group.named:
-        group.members.setdefault(own, url)
+    if (len(group.members) < _MEMBERS or own in group.named) and url not in group.members:
+        group.members.append(url)
     if canonical in (0, own, group.url_hash) or canonical in group.named or len(group.named) == _NAMED:
         return
     group.named[canonical] = "copy"
-    if canonical in group.members:
-        yield group.members[canonical], "copy"
+    for member in group.members:
+        if canonical == hash_bytes(member.encode()):
+            yield member, "copy"
 
 
 def _unrelated(group: _Group, url: str, least: int) -> int:
@@ -182,16 +182,17 @@ def _unrelated(group: _Group, url: str, least: int) -> int:
     if len(group.waiting) + max(1, group.places) < least:
         return 0
     account, own = _account(group.url), hash_text(_address(group.url)[1])
+    folders, endings = group.parts = group.parts or (set(), set())
     for one in [*([] if group.places else [group.url]), *group.waiting]:
         folder, ending = map(hash_text, _address(one))
         group.at_home |= ending != own and _account(one) == account
-        if folder not in group.folders and ending not in group.endings:
+        if folder not in folders and ending not in endings:
             group.places += 1
-        group.folders.add(folder)
-        group.endings.add(ending)
+        folders.add(folder)
+        endings.add(ending)
         group.examined += 1
     group.waiting.clear()
-    return group.places if group.at_home and len(group.endings) >= _OWN_ENDINGS * group.examined else 0
+    return group.places if group.at_home and len(endings) >= _OWN_ENDINGS * group.examined else 0
 
 
 def host_of(url: str) -> str:

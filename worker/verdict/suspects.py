@@ -28,9 +28,10 @@ from worker.verdict.findings import host_of
 _TENTHS: Final = 9
 """Tenths of a template's pages from which on a survivor swallows the template."""
 _MOST: Final = 1 << 17
-"""URLs and titles that are remembered in all, a template counted as five: some 10 MB. The templates that got a page
-last stay."""
+"""URLs and titles that are remembered in all, each template counted as five, each survivor of it as six: some 10 MB.
+The templates that got a page last stay."""
 _TEMPLATE: Final = 5
+_SURVIVOR: Final = 6
 _EXAMINED: Final = 1 << 10
 """Copies of one survivor that are looked at in a template."""
 LONG_AGO: Final = (-1, 0)
@@ -44,10 +45,11 @@ class _Taken:
     """What one survivor swallows of a template, as hashes."""
 
     urls: set[int] = field(default_factory=set)
-    titles: set[int] = field(default_factory=set)
+    titles: set[int] | None = None
 
-    def __len__(self) -> int:
-        return len(self.urls) + len(self.titles)
+    @property
+    def held(self) -> int:
+        return _SURVIVOR + len(self.urls) + len(self.titles or ())
 
 
 class _Template:
@@ -80,7 +82,7 @@ class Templates:
 
     @property
     def held(self) -> int:
-        """The number of URLs and titles that are remembered."""
+        """The number of URLs and titles that are remembered, with what templates and survivors count."""
         return self._held
 
     def count(self, decisions: Decisions) -> None:
@@ -110,7 +112,7 @@ class Templates:
             _, template = templates.popitem(last=False)
             self._held -= _TEMPLATE
             if template.taken:
-                self._held -= sum(map(len, template.taken.values()))
+                self._held -= sum(taken.held for taken in template.taken.values())
 
     def take(self, number: int, page: Order, survivor: Order, url: int, title: int) -> int:
         """A survivor takes a page of this template, by hash and title, 0 for none. Returns how many titles differ, if
@@ -121,19 +123,23 @@ class Templates:
             return 0
         if template.taken is None:
             template.taken = {}
-        taken = template.taken.setdefault(survivor, _Taken())
+        taken = template.taken.get(survivor)
+        if taken is None:
+            taken = template.taken[survivor] = _Taken()
+            self._held += taken.held
         if url in taken.urls:
             template.pages -= 1
             return 0
         if len(taken.urls) == _EXAMINED:
             return 0
-        before = len(taken)
+        before = taken.held
         taken.urls.add(url)
         if title:
+            taken.titles = taken.titles or set()
             taken.titles.add(title)
-        self._held += len(taken) - before
+        self._held += taken.held - before
         pages = template.pages - (self._later[place] if batch == self._to else 0)
-        titles = len(taken.titles)
+        titles = len(taken.titles or ())
         return titles if 10 * titles >= _TENTHS * pages else 0
 
 
