@@ -326,7 +326,7 @@ class FindingsSettings(Section):
     )
     groups: int = setting(
         4096,
-        "Groups of copies that each shard remembers for this, those that grew last: mostly 2 kB each, 32 at most. 0: "
+        "Groups of copies that each shard remembers for this, those that grew last: mostly 1.4 kB each, 32 at most. 0: "
         "none of the other kinds, only suspects. Change it if memory is short, or if a crawl has many more groups.",
         unit="groups",
         ge=0,
