@@ -42,6 +42,9 @@ PARTS: Final = tuple(_PARTS)
 _GARBAGE: Final = (20_000, 20, 50)
 """A compiler makes little garbage: looking for it less often than by default saves a tenth of the time."""
 
+_MAIN: Final = "import sys; sys.path[:] = sys.argv[2:]; from worker.compose.kernels import main; main(sys.argv[1])"
+"""The program of a process that compiles. It finds the same modules as this one, whatever the current folder holds."""
+
 _STEPS_LOGGED: Final = 100
 """One function in this many, of a thousand: a line of the log in five seconds of a core, or ten of a busy one."""
 
@@ -95,7 +98,7 @@ def compile_apart(report: Callable[[str], None] = lambda step: None) -> None:
             processes = [
                 running.enter_context(
                     subprocess.Popen(
-                        [sys.executable, "-m", "worker.compose.kernels", part], stdin=subprocess.DEVNULL, stdout=told
+                        [sys.executable, "-c", _MAIN, part, *sys.path], stdin=subprocess.DEVNULL, stdout=told
                     )
                 )
                 for part in missing

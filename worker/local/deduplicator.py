@@ -19,7 +19,6 @@ from crawler_plugin.wire.outcomes import NOWHERE, Verdict
 from crawler_plugin.wire.topics import OUTPUT_MARGIN_BYTES
 from crawler_plugin.wire.urls import without_userinfo
 from worker.compose import parts
-from worker.compose.kernels import compile_apart
 from worker.compose.machine import memory_for_index, parsers
 from worker.compose.step import fingerprinters, policy
 from worker.config import Settings, load_settings
@@ -127,7 +126,6 @@ class Deduplicator:
         if self._file is not None:
             self._held.callback(self._file.close)
         try:
-            compile_apart()
             with compiling(lambda step: None):
                 self._readers: Final[PageReaders] = (
                     self._held.enter_context(fingerprinters(self._settings, self._recipe, 1))

@@ -30,6 +30,7 @@ from crawler_plugin.wire.judge_pipe import (
 )
 from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.page_headers import PageMeta
+from worker.compose.kernels import compile_apart
 from worker.local.deduplicator import Deduplicator, settings_of
 from worker.local.page import FetchedPage
 
@@ -71,6 +72,7 @@ class JudgeServer:
         _log_to(self)
         try:
             settings = settings_of(opening.config)
+            compile_apart()
             self._local = Deduplicator(opening.state, settings)
             self.send(JudgeOpened(self._local.judged))
             seconds = settings.index.flush_seconds

@@ -55,8 +55,8 @@ MOST_WORKERS: Final = 400
 LOOK_UPS: Final = {1_000_000: 4.32, 10_000_000: 1.50, 50_000_000: 0.42}
 """Millions of look-ups a second and core by entries (docs/benchmarks/index.md): a larger shard is slower to ask."""
 
-RESTORE_US: Final = 0.86
-"""Microseconds for a survivor, of the core that restores its shard from the topic, at most: fifty million took 42.9 s
+RESTORE_US: Final = 0.61
+"""Microseconds for a survivor, of the core that restores its shard from the topic, at most: fifty million took 30.3 s
 (docs/benchmarks/restore.md)."""
 ENTRIES_A_SHARD: Final = 33_000_000
 """A larger shard takes more than half a minute to restore, and while one restores no page gets a verdict. Smaller ones
