@@ -59,7 +59,7 @@ RESTORE_US: Final = 0.61
 """Microseconds for a survivor, of the core that restores its shard from the topic, at most: fifty million took 30.3 s
 (docs/benchmarks/restore.md)."""
 ENTRIES_A_SHARD: Final = 33_000_000
-"""A larger shard takes more than half a minute to restore, and while one restores no page gets a verdict. Smaller ones
+"""A larger shard may take more than half a minute to restore, and until then no page gets a verdict. Smaller ones
 restore no sooner if a worker has several of them, and each costs it a look-up for each claim."""
 
 # Bytes on the broker, measured with 1,400 pages, half of them copies, under URLs of 67 characters, 8 partitions and 8
