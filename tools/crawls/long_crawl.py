@@ -14,7 +14,7 @@ topic: each run writes its own name into its records, which tells those that ano
 that one run sent twice, as a confirmation was lost with the broker or the process.
 
 ``--out docs/faults.md`` puts what was found between the markers ``crawl`` there.
-Exit code 1 if a page is missing on the topic or left in the spool.
+Exit code 1 if a page is missing on the topic, is left in the spool, or was sent from it without having gone there.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class Account:
 
     @property
     def is_good(self) -> bool:
-        """Whether every page is on the topic."""
-        return not self.missing and not self.left_in_the_spool
+        """Whether every page is on the topic, and no page came from the spool that was not seen to go there."""
+        return not self.missing and not self.left_in_the_spool and self.sent_from_the_spool <= self.written_to_the_spool
 
     def table(self) -> list[str]:
         """The account in Markdown."""
@@ -139,7 +139,7 @@ def _account(site: Site, topic: Sequence[Record], got: Path, ends: list[Ended], 
     of_runs = Counter((record.meta.url.removeprefix(site.url("")), record.meta.job) for record in topic)
     runs = Counter(path for path, _ in of_runs if path in site.pages)
     sent_again = {path for (path, _), times in of_runs.items() if times > 1 and path in site.pages}
-    by_force = [int(pages) for end in ends for pages in re.findall(r"by force; (\d+) pages .* are in", end.log)]
+    by_force = [int(pages) for end in ends for pages in re.findall(r"by force; (\d+) pages? that .* went to", end.log)]
     return Account(
         pages=len(site.pages),
         served=len(set(site.asked) & site.pages.keys()),
