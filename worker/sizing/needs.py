@@ -82,8 +82,8 @@ OUTPUTS_LEFT: Final = 0.189
 
 URL_BYTES: Final = 30
 """Bytes of memory for an entry: compressed URLs, at most."""
-WORKER_BYTES: Final = 450 * 1024**2
-"""Resident memory of a worker's own process without its index, under load. Two runs of half an hour took 325 and 430
+WORKER_BYTES: Final = 300 * 1024**2
+"""Resident memory of a worker's own process without its index, under load. Two runs of half an hour took 259 and 283
 MiB (docs/benchmarks/memory.md), and a size that is recommended must suffice. A hundred MiB of it are programs that
 several workers on a machine share."""
 
