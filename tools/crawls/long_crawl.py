@@ -139,7 +139,8 @@ def _account(site: Site, topic: Sequence[Record], got: Path, ends: list[Ended], 
     of_runs = Counter((record.meta.url.removeprefix(site.url("")), record.meta.job) for record in topic)
     runs = Counter(path for path, _ in of_runs if path in site.pages)
     sent_again = {path for (path, _), times in of_runs.items() if times > 1 and path in site.pages}
-    by_force = [int(pages) for end in ends for pages in re.findall(r"by force; (\d+) pages? that .* went to", end.log)]
+    told = [pages for end in ends for pages in re.findall(r"by force; ([\d,]+) pages? that .* went to", end.log)]
+    by_force = [int(pages.replace(",", "")) for pages in told]
     return Account(
         pages=len(site.pages),
         served=len(set(site.asked) & site.pages.keys()),

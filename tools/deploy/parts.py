@@ -100,8 +100,8 @@ def _share(duplicates: str, judged: str, every: str) -> str:
 def counted(series: str, window: str) -> str:
     """The growth of counters in a window, including counters that began in it with a number other than zero.
 
-    ``increase()`` leaves out the first number of a series and extrapolates at both ends. Here a series
-    counts with its whole value if it did not exist when the window began and its worker was scraped before it existed.
+    ``increase()`` leaves out the first number of a series and extrapolates at both ends. Here a series counts
+    with its whole value if it did not exist when the window began and its worker was scraped before it existed.
     """
     inside, first = f"{series}[{window}]", f"min_over_time({series}[{window}])"
     grown = f"(max_over_time({inside}) - {first} and resets({inside}) == 0 or increase({inside}))"
